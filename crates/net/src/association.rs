@@ -429,6 +429,20 @@ impl Association {
         Ok(())
     }
 
+    /// Lets the TSNs and all streams of both sides begin anew (`SCTP_RESET_ASSOC`, RFC 6525 section 6.3.3). What both sides have sent is
+    /// acknowledged first, and [`send`](Self::send) waits meanwhile. [`Event::AssociationReset`](crate::Event::AssociationReset) follows on
+    /// both sides, or [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused), as where both ask for it at once.
+    ///
+    /// # Errors
+    ///
+    /// If one of both sides does not have it, too many requests wait, or the last one of this kind is less than 30 s ago.
+    pub fn reset_association(&self) -> Result<(), ReconfigurationError> {
+        let now = self.shared.clock.now();
+        self.shared.lock().call(now, |protocol, cx| protocol.reset_association(cx))?;
+        self.shared.command();
+        Ok(())
+    }
+
     /// Adds streams on which this side may send (`SCTP_ADD_STREAMS`, RFC 6525). [`Event::StreamsAdded`](crate::Event::StreamsAdded) follows, or
     /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
     ///

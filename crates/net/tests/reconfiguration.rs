@@ -5,7 +5,7 @@ mod common;
 
 use common::{CLIENT, SERVER, client_on, pair, pair_with, server_with};
 use polypath::config::StreamReconfiguration;
-use polypath::{AssociationConfig, Event, Message, ReconfigurationError};
+use polypath::{AssociationConfig, Event, EventKinds, Message, ReconfigurationError};
 
 fn config() -> AssociationConfig {
     let mut config = AssociationConfig::default();
@@ -40,6 +40,36 @@ async fn a_stream_begins_anew_and_others_are_added() {
     assert_eq!(count, 13);
     pair.near.send(Message::new(12, vec![9; 10])).await.unwrap();
     assert_eq!(pair.far.receive().await.unwrap().unwrap().stream(), 12);
+}
+
+#[tokio::test]
+async fn everything_begins_anew() {
+    let pair = pair_with(server_with(&SERVER, config()), client_on(&CLIENT), config()).await;
+    let mut events =
+        [&pair.near, &pair.far].map(|side| side.events_of(EventKinds::ASSOCIATION_RESET));
+    let mut claimed = pair.far.stream(1).unwrap();
+    for number in 0..3 {
+        pair.near.send(Message::new(1, vec![number; 3000])).await.unwrap();
+        pair.far.send(Message::new(2, vec![number; 3000])).await.unwrap();
+    }
+    pair.near.reset_association().unwrap();
+    assert_eq!(pair.near.reset_association(), Err(ReconfigurationError::TooSoon));
+    pair.near.send(Message::new(1, vec![3; 3000])).await.unwrap();
+    for side in &mut events {
+        assert_eq!(side.next().await, Some(Event::AssociationReset));
+    }
+    for number in 0..3 {
+        assert_eq!(claimed.receive().await.unwrap().unwrap().into_bytes()[0], number);
+    }
+    assert!(claimed.receive().await.unwrap().is_none(), "the stream has ended");
+    let message = pair.far.receive().await.unwrap().unwrap();
+    assert_eq!((message.ssn(), message.into_bytes()[0]), (0, 3));
+    pair.far.send(Message::new(2, vec![3; 3000])).await.unwrap();
+    let mut ssns = vec![];
+    for _ in 0..4 {
+        ssns.push(pair.near.receive().await.unwrap().unwrap().ssn());
+    }
+    assert_eq!(ssns, [0, 1, 2, 0]);
 }
 
 #[tokio::test]

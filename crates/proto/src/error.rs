@@ -85,6 +85,9 @@ pub enum ReconfigurationError {
         /// Streams in that direction.
         count: u16,
     },
+    /// The last reset of all TSNs and streams was asked for less than 30 s ago (RFC 6525 section 5.1.4).
+    #[error("the last reset of the association is less than 30 s ago")]
+    TooSoon,
     /// Too many requests wait for the peer.
     #[error("too many requests wait for the peer's answer")]
     Busy,

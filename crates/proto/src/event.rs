@@ -86,6 +86,8 @@ pub enum Event {
         /// The streams; all of them if none is listed.
         streams: Vec<u16>,
     },
+    /// TSNs and all streams of both sides began anew (SCTP_ASSOC_RESET_EVENT), as one of them wanted.
+    AssociationReset,
     /// There are more streams (SCTP_STREAM_CHANGE_EVENT).
     StreamsAdded {
         /// Streams on which this side may send now.

@@ -196,3 +196,37 @@ fn a_buffer_that_grows_does_so_for_the_streams_that_are_read() {
     }
     assert_eq!(read(&mut pair, slow).len(), 100);
 }
+
+/// What is read of a stream that began anew before it was claimed comes to its end, too.
+#[test]
+fn streams_that_ended_before_they_were_claimed_are_claimed_one_by_one() {
+    let mut pair = connected(0, MessageInterleaving::Off);
+    pair.hosts[1].reads = false;
+    for number in 0..6 {
+        send(&mut pair, 3, number, 10);
+        pair.run_for(secs(1));
+        if number % 2 == 1 {
+            let now = pair.now;
+            pair.hosts[0].command(now, 0, |it, _| it.reset_outgoing_streams(&[3])).unwrap();
+            // A command alone polls nothing.
+            pair.run_for(secs(60));
+        }
+    }
+    send(&mut pair, 3, 6, 10);
+    pair.run_for(secs(5));
+    let now = pair.now;
+    // One message is read by who claims nothing.
+    let first = pair.hosts[1].command(now, 0, |it, cx| it.receive(cx)).unwrap();
+    assert_eq!(numbers(&[first]), [0]);
+    for (expected, ended) in [(&[1][..], true), (&[2, 3], true), (&[4, 5], true), (&[6], false)] {
+        let now = pair.now;
+        let (stream, claim) =
+            pair.hosts[1].command(now, 0, |it, _| it.claim_next_stream()).unwrap();
+        assert_eq!(stream, 3);
+        let messages = pair.hosts[1].command(now, 0, |it, cx| {
+            std::iter::from_fn(|| it.receive_claimed(cx, claim)).collect::<Vec<_>>()
+        });
+        assert_eq!(numbers(&messages), expected);
+        assert_eq!(pair.slot(Side::Server).association.claim_has_ended(claim), ended);
+    }
+}

@@ -430,6 +430,10 @@ impl Association {
         match acked {
             AckOutcome::Applied => self.apply_effects(cx),
             AckOutcome::Stale => {}
+            // It may be from before the TSNs began anew.
+            AckOutcome::Refused(SackProblem::AcknowledgesUnsent(_)) if self.has_renumbered() => {
+                self.stats.seldom.packets_discarded += 1;
+            }
             AckOutcome::Refused(SackProblem::AcknowledgesUnsent(_)) => {
                 let reason = b"SACK acknowledges a TSN that was not sent";
                 self.abort_with(cx, Cause::ProtocolViolation(reason));

@@ -22,6 +22,7 @@ mod path_mtu;
 mod path_table;
 mod reachability;
 mod reconfig;
+mod renumber;
 mod shutdown;
 mod state;
 mod statistics;

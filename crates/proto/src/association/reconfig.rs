@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use polypath_wire::{Chunk, Parameter, Parameters};
+use polypath_wire::{Chunk, NextTsns, Parameter, Parameters};
 use smallvec::SmallVec;
 
 use super::Association;
@@ -12,14 +12,22 @@ use crate::extension::reconfig::{
     Answers, Deferred, Outcome, OwnRequest, PeerRequest, Reaction, Requests, StreamList, Turn,
 };
 use crate::types::Capabilities;
-use crate::{Cx, Event, Instant, PathId, ReconfigurationError, Tsn};
+use crate::{Cx, Duration, Event, Instant, PathId, ReconfigurationError, Tsn};
 
 /// The requests of both sides.
 #[derive(Debug)]
 pub(super) struct Reconfiguration {
-    requests: Requests,
-    answers: Answers,
+    pub(super) requests: Requests,
+    pub(super) answers: Answers,
+    /// When the user last asked for a reset of everything.
+    last_reset: Option<Instant>,
+    /// TSNs have begun anew, or may do so: acknowledgements of before mean nothing.
+    pub(super) renumbers: bool,
 }
+
+/// Least time between two resets of everything that the user asks for: RFC 6525 section 5.1.4 takes it for the longest life of a
+/// packet.
+const RESET_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Association {
     /// Lets streams of this side begin anew with SSN 0; all of them if none is named (RFC 6525 section 5.1.2).
@@ -69,6 +77,25 @@ impl Association {
         self.ask(OwnRequest::AddIncoming(count))
     }
 
+    /// Lets the TSNs of both sides and all of their streams begin anew (RFC 6525 section 5.1.4). First everything that either side
+    /// has sent is acknowledged; meanwhile [`send`](Self::send) gives [`WouldBlock`](crate::SendError::WouldBlock).
+    /// [`Event::AssociationReset`] follows, or [`Event::ReconfigurationRefused`], as where both sides ask for it at once.
+    ///
+    /// # Errors
+    ///
+    /// If one of both sides does not have it, too many requests wait, or the last such request is less than 30 s ago.
+    pub fn reset_association(&mut self, cx: &mut Cx<'_>) -> Result<(), ReconfigurationError> {
+        let own = self.reconfig.as_ref().ok_or(ReconfigurationError::Unsupported)?;
+        if own.last_reset.is_some_and(|last| cx.now.since(last) < RESET_INTERVAL) {
+            return Err(ReconfigurationError::TooSoon);
+        }
+        self.ask(OwnRequest::ResetAll)?;
+        if let Some(own) = &mut self.reconfig {
+            own.last_reset = Some(cx.now);
+        }
+        Ok(())
+    }
+
     fn listed(&self, streams: &[u16], count: u16) -> Result<StreamList, ReconfigurationError> {
         match streams.iter().find(|stream| **stream >= count) {
             Some(&stream) => Err(ReconfigurationError::InvalidStream { stream, count }),
@@ -95,6 +122,8 @@ impl Association {
             Box::new(Reconfiguration {
                 requests: Requests::new(self.identity.initial_tsn),
                 answers: Answers::new(peer_tsn),
+                last_reset: None,
+                renumbers: false,
             })
         });
     }
@@ -102,7 +131,15 @@ impl Association {
     /// Whether the stream is about to begin anew: until it has, nothing can be sent on it.
     #[inline]
     pub fn is_resetting(&self, stream: u16) -> bool {
-        self.reconfig.as_ref().is_some_and(|own| own.requests.holds(stream))
+        let holds = |own: &Reconfiguration| {
+            own.requests.holds(stream) || own.answers.all_deferred().is_some()
+        };
+        self.reconfig.as_deref().is_some_and(holds)
+    }
+
+    /// Whether the peer may still acknowledge TSNs of before a reset.
+    pub(super) fn has_renumbered(&self) -> bool {
+        self.reconfig.as_ref().is_some_and(|own| own.renumbers)
     }
 
     /// When the request in flight is repeated.
@@ -118,12 +155,23 @@ impl Association {
         if !self.state.may_send_data() {
             return;
         }
+        let resets_all = *request == OwnRequest::ResetAll;
         let outstanding = &self.transmitter.outstanding;
         let (base, next_tsn) = (outstanding.base(), outstanding.next_tsn());
         if let OwnRequest::ResetOutgoing { streams, .. } = request {
             let waits = self.transmitter.queue.has_any_of(|stream| streams.contains(stream));
             if waits || !own.requests.is_past(base, next_tsn) {
                 return;
+            }
+        }
+        if resets_all {
+            let is_drained = self.transmitter.queue.is_empty() && outstanding.is_empty();
+            if !is_drained || own.answers.is_deferring() {
+                return;
+            }
+            own.renumbers = true;
+            if let Some(receiver) = self.state.receiver_mut() {
+                receiver.set_aside();
             }
         }
         let path = self.paths.best();
@@ -161,8 +209,10 @@ impl Association {
         let mut responses: SmallVec<[(u32, Outcome); 2]> = SmallVec::new();
         // A chunk has two parameters at most (RFC 6525 section 3.1).
         for parameter in parameters.into_iter().take(2) {
-            if let Parameter::ReConfigResponse { response_sequence, result, .. } = parameter {
-                self.handle_response(cx, response_sequence, Outcome::of_code(result), result);
+            if let Parameter::ReConfigResponse { response_sequence, result, next_tsns } = parameter
+            {
+                let outcome = Outcome::of_code(result);
+                self.handle_response(cx, response_sequence, (outcome, result), next_tsns);
             } else if let Some((sequence, request)) = peer_request(&parameter) {
                 let answer = self.answer_to(sequence, request);
                 responses.extend(answer.map(|outcome| (sequence, outcome)));
@@ -175,10 +225,12 @@ impl Association {
         if responses.is_empty() || self.control.len() >= super::input::MAX_WAITING_ANSWERS {
             return;
         }
+        let tsns_of =
+            |sequence| self.reconfig.as_ref().and_then(|own| own.answers.tsns_of(sequence));
         let list = responses.iter().map(|(sequence, outcome)| Parameter::ReConfigResponse {
             response_sequence: *sequence,
             result: outcome.code(),
-            next_tsns: None,
+            next_tsns: tsns_of(*sequence).filter(|_| *outcome == Outcome::Performed),
         });
         self.queue_control(Chunk::ReConfig(Parameters::build(list)), To::Path(path));
     }
@@ -234,7 +286,7 @@ impl Association {
                     false => Outcome::Busy,
                 }
             }
-            PeerRequest::ResetAll => Outcome::Denied,
+            PeerRequest::ResetAll => self.answer_reset_of_all(sequence),
             PeerRequest::AddOutgoing(count) => {
                 let total = self.streams.inbound.checked_add(count).filter(|_| count > 0);
                 let most = self.config.max_inbound_streams;
@@ -263,13 +315,22 @@ impl Association {
     }
 
     /// The peer's response to a request of this side (RFC 6525 section 5.2.7).
-    fn handle_response(&mut self, cx: &mut Cx<'_>, sequence: u32, outcome: Outcome, result: u32) {
+    fn handle_response(
+        &mut self,
+        cx: &mut Cx<'_>,
+        sequence: u32,
+        (outcome, result): (Outcome, u32),
+        tsns: Option<NextTsns>,
+    ) {
         let Some(own) = &mut self.reconfig else { return };
         let Reaction::Ended(request, outcome) = own.requests.on_response(cx.now, sequence, outcome)
         else {
             return;
         };
-        let is_done = matches!(outcome, Outcome::Performed | Outcome::NothingToDo);
+        let is_done = match request {
+            OwnRequest::ResetAll => outcome == Outcome::Performed && tsns.is_some(),
+            _ => matches!(outcome, Outcome::Performed | Outcome::NothingToDo),
+        };
         match request {
             OwnRequest::ResetOutgoing { streams, answers } => {
                 if let Some(asked) = answers {
@@ -283,6 +344,10 @@ impl Association {
                     self.events.push(Event::OutgoingStreamsReset { streams });
                 }
                 // What was held may be sent.
+                self.events.push(Event::Writable);
+            }
+            OwnRequest::ResetAll => {
+                self.finish_reset_of_all(cx, tsns.filter(|_| is_done));
                 self.events.push(Event::Writable);
             }
             OwnRequest::AddOutgoing(count) if outcome == Outcome::Performed => {
@@ -301,6 +366,12 @@ impl Association {
 
     /// A reset of the peer's streams that waited for data happens when that is there.
     pub(super) fn settle_deferred_reset(&mut self) {
+        if let Some(sequence) = self.perform_reset_of_all() {
+            if let Some(own) = &mut self.reconfig {
+                own.answers.replace(sequence, Outcome::Performed);
+            }
+            self.send_responses(&[(sequence, Outcome::Performed)], self.paths.best());
+        }
         let Some(receiver) = self.state.receiver() else { return };
         let cumulative = receiver.cumulative_tsn();
         let Some(own) = &mut self.reconfig else { return };

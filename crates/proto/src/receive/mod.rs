@@ -11,6 +11,7 @@ pub(crate) mod nr_sack_build;
 mod partial_delivery;
 mod reassembly;
 mod reneging;
+mod renumber;
 mod rwnd;
 mod sack_build;
 pub(crate) mod tsn_map;
@@ -277,6 +278,10 @@ impl Receiver {
             self.packet.new_chunks += 1;
             return Ok(DataOutcome::Refused);
         }
+        if !self.has_place_for(tsn) && self.reassembly.has_aside() {
+            // The peer could not go on, nor begin anew.
+            self.take_back()?;
+        }
         if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
             return self.refuse(tsn, stream);
         }
@@ -370,6 +375,7 @@ impl Receiver {
         if !self.advances_to(point) {
             return;
         }
+        self.take_back_for_skipping();
         for SkippedStream { stream, ssn } in skipped {
             if stream < self.inbound_streams {
                 self.reassembly.skip(stream, Ssn(ssn));
@@ -386,6 +392,7 @@ impl Receiver {
         if !self.advances_to(point) {
             return;
         }
+        self.take_back_for_skipping();
         let mut dropped = Dropped::default();
         for messages in skipped.filter(|it| it.stream < self.inbound_streams) {
             dropped.add(self.reassembly.skip_messages(messages));

@@ -59,6 +59,12 @@ impl ReceiveWindow {
         self.memory = self.memory.saturating_sub(len as u64 + CHUNK_OVERHEAD * chunks as u64);
     }
 
+    /// Nothing is held any more but these bytes in so many chunks.
+    pub fn keep_only(&mut self, len: usize, chunks: usize) {
+        self.buffered = len as u64;
+        self.memory = len as u64 + CHUNK_OVERHEAD * chunks as u64;
+    }
+
     /// The window to advertise now. Small increases are held back until they are worth it (silly window avoidance as in
     /// RFC 1122 section 4.2.3.3), except when nothing is held any more.
     pub fn a_rwnd(&self) -> u32 {

@@ -266,6 +266,18 @@ impl Transmitter {
         }
     }
 
+    /// Goes on from this TSN, where nothing is outstanding: what was remembered of earlier ones means nothing.
+    pub(crate) fn renumber(&mut self, next: Tsn) {
+        debug_assert!(self.outstanding.is_empty(), "its TSNs would be lost");
+        self.outstanding = OutstandingData::new(next);
+        self.forward = Forward::new(next);
+        self.tail_search = SearchPoint::new(next);
+        self.peer_limit = PeerLimit::default();
+        self.recovery = FastRecovery::default();
+        self.guard = None;
+        self.paths.iter_mut().for_each(SendPath::forget_tsns);
+    }
+
     /// What is left of the peer's receive window (RFC 9260 section 6.2.1).
     pub(crate) fn peer_window(&self) -> u64 {
         self.advertised_window.saturating_sub(self.outstanding.in_flight_user_bytes())

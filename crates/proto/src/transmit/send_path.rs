@@ -117,6 +117,15 @@ pub(crate) struct Spread {
 }
 
 impl SendPath {
+    /// Forgets what is kept by TSN.
+    pub(super) fn forget_tsns(&mut self) {
+        self.timed = None;
+        self.recovery = FastRecovery::default();
+        self.arrivals = None;
+        self.spread = None;
+        self.record.forget();
+    }
+
     /// A path on which nothing was sent yet. `headers` is what IP and UDP take of each packet, in bytes.
     pub(crate) fn new(
         id: PathId,

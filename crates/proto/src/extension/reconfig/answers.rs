@@ -1,5 +1,6 @@
 //! The requests of the peer, and what they were answered (RFC 6525 section 5.2.1).
 
+use polypath_wire::NextTsns;
 use smallvec::SmallVec;
 
 use super::{Outcome, StreamList};
@@ -48,12 +49,22 @@ pub(crate) struct Answers {
     next_sequence: u32,
     kept: SmallVec<[(u32, Outcome); KEPT]>,
     deferred: Option<Deferred>,
+    /// Number of a reset of everything that waits for this side's data.
+    all_deferred: Option<u32>,
+    /// Number of the last reset of everything, and the TSNs that its answer names.
+    numbering: Option<(u32, NextTsns)>,
 }
 
 impl Answers {
     /// Of a peer whose first TSN is `initial_tsn`, which is its first sequence number, too.
     pub(crate) fn new(initial_tsn: u32) -> Self {
-        Self { next_sequence: initial_tsn, kept: SmallVec::new(), deferred: None }
+        Self {
+            next_sequence: initial_tsn,
+            kept: SmallVec::new(),
+            deferred: None,
+            all_deferred: None,
+            numbering: None,
+        }
     }
 
     /// The last number that the peer used.
@@ -93,7 +104,28 @@ impl Answers {
 
     /// Whether a reset waits for data.
     pub(crate) fn is_deferring(&self) -> bool {
-        self.deferred.is_some()
+        self.deferred.is_some() || self.all_deferred.is_some()
+    }
+
+    /// Lets a reset of everything wait.
+    pub(crate) fn defer_all(&mut self, sequence: u32) {
+        self.all_deferred = Some(sequence);
+    }
+
+    /// The number of a reset of everything that waits for this side's data.
+    pub(crate) fn all_deferred(&self) -> Option<u32> {
+        self.all_deferred
+    }
+
+    /// A reset of everything was performed: keeps the TSNs that its answer names, which are those of each repetition.
+    pub(crate) fn performed_all(&mut self, sequence: u32, tsns: NextTsns) {
+        self.all_deferred = None;
+        self.numbering = Some((sequence, tsns));
+    }
+
+    /// The TSNs that the answer to this request names.
+    pub(crate) fn tsns_of(&self, sequence: u32) -> Option<NextTsns> {
+        self.numbering.filter(|(known, _)| *known == sequence).map(|(_, tsns)| tsns)
     }
 
     /// The reset that waited for data up to `cumulative`.

@@ -3,7 +3,8 @@
 //! One request of each side is in flight at a time ([`requests`]). The peer's requests are answered once; one that comes again
 //! gets the same answer ([`answers`]).
 //!
-//! NOTE(deviation): SSN/TSN resets are denied (RFC 6525 section 5.2.1 allows that) and not offered to the user.
+//! A reset of all TSNs and SSNs is a request, too. Both sides first have everything acknowledged that they have sent, so that nothing is
+//! lost, although RFC 6525 sections 5.1.4 and 5.2.4 let them abandon it.
 
 pub(crate) mod answers;
 pub(crate) mod requests;
@@ -14,6 +15,12 @@ use polypath_wire::U16List;
 
 pub(crate) use answers::{Answers, Deferred, PeerRequest, Turn};
 pub(crate) use requests::{OwnRequest, Reaction, Requests};
+
+/// How far the peer's TSNs go ahead when everything begins anew.
+///
+/// NOTE(deviation): RFC 6525 section 5.2.4 (G1) advises 2^31, from where serial number arithmetic cannot tell a SACK of before
+/// from one that is ahead.
+pub(crate) const TSN_LEAP: u32 = 1 << 30;
 
 /// How a request ended (RFC 6525 section 4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

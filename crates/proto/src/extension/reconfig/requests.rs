@@ -24,6 +24,8 @@ pub(crate) enum OwnRequest {
     },
     /// The peer's streams begin anew.
     ResetIncoming(StreamList),
+    /// TSNs and streams of both sides begin anew.
+    ResetAll,
     /// So many more streams of its own.
     AddOutgoing(u16),
     /// So many more streams of the peer.
@@ -100,7 +102,21 @@ impl Requests {
 
     /// Whether nothing new may be sent on the stream, because it is about to begin anew.
     pub(crate) fn holds(&self, stream: u16) -> bool {
-        self.resets().any(|streams| streams.contains(stream))
+        self.resets().any(|streams| streams.contains(stream)) || self.wants_reset_of_all()
+    }
+
+    fn wants_reset_of_all(&self) -> bool {
+        self.waiting.contains(&OwnRequest::ResetAll) || self.is_resetting_all()
+    }
+
+    /// Whether the peer was asked to let TSNs and streams begin anew, and has not answered yet.
+    pub(crate) fn is_resetting_all(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.request == OwnRequest::ResetAll)
+    }
+
+    /// Whether a request is in flight.
+    pub(crate) fn has_flight(&self) -> bool {
+        self.flight.is_some()
     }
 
     /// Whether a reset of its own streams that covers all of these is under way.
@@ -153,6 +169,7 @@ impl Requests {
                 request_sequence,
                 streams: U16List::Numbers(streams.listed()),
             },
+            OwnRequest::ResetAll => Parameter::SsnTsnReset { request_sequence },
             OwnRequest::AddOutgoing(new_streams) => {
                 Parameter::AddOutgoingStreams { request_sequence, new_streams: *new_streams }
             }

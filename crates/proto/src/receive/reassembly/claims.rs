@@ -21,6 +21,9 @@ pub struct Claims {
     discarded_bytes: u64,
     /// Messages in all queues.
     waiting: usize,
+    /// Of streams that began anew before somebody claimed them: how many messages that are nobody's belong to each of the streams
+    /// of before.
+    ends: BTreeMap<u16, VecDeque<usize>>,
 }
 
 /// What waits in a stream.
@@ -194,9 +197,44 @@ impl Claims {
         }
     }
 
+    /// Streams begin anew of which there is a message that is nobody's: one item for each.
+    pub(super) fn bound(&mut self, messages: impl Iterator<Item = u16>) {
+        let mut counts = BTreeMap::<u16, usize>::new();
+        messages.for_each(|stream| *counts.entry(stream).or_default() += 1);
+        for (stream, count) in counts {
+            let ends = self.ends.entry(stream).or_default();
+            let before = ends.iter().sum();
+            if count > before {
+                ends.push_back(count - before);
+            }
+        }
+    }
+
+    /// How many of the messages that are nobody's belong to the first of the streams with this number, if it has begun anew.
+    pub(super) fn take_end(&mut self, stream: u16) -> Option<usize> {
+        let ends = self.ends.get_mut(&stream)?;
+        let first = ends.pop_front();
+        if ends.is_empty() {
+            self.ends.remove(&stream);
+        }
+        first
+    }
+
+    /// A message that was nobody's was read.
+    pub(super) fn on_taken(&mut self, stream: u16) {
+        let Some(left) = self.ends.get_mut(&stream).and_then(|ends| ends.front_mut()) else {
+            return;
+        };
+        *left -= 1;
+        if *left == 0 {
+            self.take_end(stream);
+        }
+    }
+
     /// The peer has restarted: what waits is from before. `hold` is called with each message.
     pub(super) fn begin_anew(&mut self, mut hold: impl FnMut(&ReceivedMessage)) {
         self.excess = Dropped::default();
+        self.ends.clear();
         for queue in self.queues.values_mut() {
             queue.from_before = queue.messages.len();
             queue.messages.iter().for_each(&mut hold);
@@ -217,6 +255,11 @@ impl Claims {
             }
         }
         None
+    }
+
+    /// Calls `f` with each message.
+    pub(super) fn each(&self, mut f: impl FnMut(&ReceivedMessage)) {
+        self.queues.values().flat_map(|queue| &queue.messages).for_each(&mut f);
     }
 
     /// Whether somebody has found the queue of a claim empty, and it still is.

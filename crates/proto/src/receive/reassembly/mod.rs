@@ -4,6 +4,7 @@
 //! turn, and the queue at the end waits for the user. A message that is whole and next in its stream goes straight into
 //! the queue. I-DATA chunks have the first two steps of their own ([`interleaved`]) and share the queue.
 
+mod aside;
 mod claims;
 mod fragments;
 pub(super) mod interleaved;
@@ -12,11 +13,13 @@ mod pieces;
 mod ready;
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use polypath_wire::{Data, DataFlags, IData, SkippedMessages};
 use smallvec::SmallVec;
 use thiserror::Error;
 
+pub use self::aside::Aside;
 use self::claims::Claims;
 use self::fragments::{Fragments, Placed};
 use self::interleaved::{InterleavedMessages, Taken};
@@ -107,6 +110,9 @@ pub struct Reassembly {
     ready: ReadyMessages,
     /// What takes the place of the first two steps where messages are interleaved.
     interleaved: Option<Box<InterleavedMessages>>,
+    /// While it is not known whether the streams have begun anew: what has come meanwhile.
+    #[expect(clippy::box_collection, reason = "associations that never need it are smaller so")]
+    aside: Option<Box<Vec<Aside>>>,
 }
 
 /// What dropped fragments took of the receive window.
@@ -149,6 +155,10 @@ impl Reassembly {
         if self.interleaved.is_some() {
             return Err(Violation::WrongKind { tsn: data.tsn });
         }
+        if let Some(aside) = &mut self.aside {
+            aside.push(Aside::of_data(data));
+            return Ok(());
+        }
         if data.flags.contains(DataFlags::BEGIN | DataFlags::END) {
             return self.take_whole(tsn, data);
         }
@@ -163,6 +173,10 @@ impl Reassembly {
 
     /// The same for an I-DATA chunk.
     pub fn on_i_data(&mut self, tsn: WideTsn, data: &IData<'_>) -> Result<Taken, Violation> {
+        if let Some(aside) = self.aside.as_mut().filter(|_| self.interleaved.is_some()) {
+            aside.push(Aside::of_i_data(data));
+            return Ok(Taken::Kept);
+        }
         match &mut self.interleaved {
             Some(it) => it.on_data(tsn, data, self.incomplete, &mut self.ready),
             None => Err(Violation::WrongKind { tsn: data.tsn }),
@@ -191,7 +205,7 @@ impl Reassembly {
     /// Whether there are fragments of messages that are not complete.
     #[inline]
     pub fn has_fragments(&self) -> bool {
-        !self.fragments.is_empty()
+        !self.fragments.is_empty() && self.aside.is_none()
     }
 
     /// Whether it is wanted to be known which chunks became deliverable.
@@ -236,10 +250,36 @@ impl Reassembly {
             Some(interleaved) => interleaved.reset(streams, &mut self.ready),
             None => self.fragments.drop_begun(streams, &mut self.ready),
         };
-        if let Some(claims) = self.ready.claims_mut() {
-            claims.end(streams);
-        }
+        self.ready.end(streams);
         dropped
+    }
+
+    /// Sets aside what comes from now on.
+    pub fn set_aside(&mut self) {
+        self.aside.get_or_insert_default();
+    }
+
+    /// Whether something is set aside.
+    pub fn has_aside(&self) -> bool {
+        self.aside.as_ref().is_some_and(|aside| !aside.is_empty())
+    }
+
+    /// What was set aside, in order of arrival; nothing is any more from now on.
+    pub fn take_aside(&mut self) -> Vec<Aside> {
+        self.aside.take().map(|aside| *aside).unwrap_or_default()
+    }
+
+    /// All streams begin anew, without what is incomplete or waits for its turn; gives bytes and chunks of what is left, which
+    /// waits for the user.
+    pub fn begin_anew(&mut self) -> (usize, usize) {
+        self.finish();
+        self.fragments = Fragments::default();
+        self.ordered = OrderedStreams::default();
+        if let Some(interleaved) = &mut self.interleaved {
+            **interleaved = InterleavedMessages::default();
+        }
+        self.ready.end(&[]);
+        self.ready.size()
     }
 
     /// Drops messages of which a TSN up to `point` is missing, or whose turn is over. Everything up to `cumulative` has

@@ -200,7 +200,11 @@ impl ReadyMessages {
     /// Takes that message out.
     #[inline]
     pub(super) fn take_first(&mut self) -> Option<ReceivedMessage> {
-        self.messages.pop_front()
+        let message = self.messages.pop_front()?;
+        if let Some(claims) = &mut self.claims {
+            claims.on_taken(message.stream);
+        }
+        Some(message)
     }
 
     /// Whether there is such a message.
@@ -231,15 +235,40 @@ impl ReadyMessages {
         let is_open = self.open_stream() == Some(stream);
         let claims = self.claims.get_or_insert_default();
         let claim = claims.open(stream)?;
+        let end = claims.take_end(stream);
+        let mut left = end.unwrap_or(usize::MAX);
         let held = self.seldom.as_mut().map(|seldom| &mut seldom.held).filter(|_| !is_open);
         for queue in [Some(&mut self.messages), held].into_iter().flatten() {
-            if queue.iter().any(|message| message.stream == stream) {
-                for message in core::mem::take(queue) {
+            if !queue.iter().any(|message| message.stream == stream) {
+                continue;
+            }
+            for message in core::mem::take(queue) {
+                if message.stream == stream && left > 0 {
+                    left -= 1;
                     queue.extend(claims.push(message));
+                } else {
+                    queue.push_back(message);
                 }
             }
         }
+        if end.is_some() {
+            claims.end(&[stream]);
+        }
         Some(claim)
+    }
+
+    /// These streams begin anew, which are in order; all of them if none is listed. Claims end with what waits now, also those to come.
+    pub(super) fn end(&mut self, streams: &[u16]) {
+        let ends = |stream: &u16| streams.is_empty() || streams.binary_search(stream).is_ok();
+        let held = self.seldom.as_ref().map(|seldom| &seldom.held);
+        let all = || self.messages.iter().chain(held.into_iter().flatten());
+        let waiting = || all().map(|message| message.stream).filter(ends);
+        if waiting().next().is_some() {
+            self.claims.get_or_insert_default().bound(waiting());
+        }
+        if let Some(claims) = &mut self.claims {
+            claims.end(streams);
+        }
     }
 
     /// Ends a claim; what waits goes behind what others have left.
@@ -261,6 +290,19 @@ impl ReadyMessages {
         if let Some(claims) = &mut self.claims {
             claims.begin_anew(hold);
         }
+    }
+
+    /// Bytes of user data, and chunks, of all that waits.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let mut all = (0, 0);
+        let mut add = |message: &ReceivedMessage| {
+            all = (all.0 + message.len(), all.1 + message.fragments.len());
+        };
+        self.messages.iter().for_each(&mut add);
+        if let Some(claims) = &self.claims {
+            claims.each(add);
+        }
+        all
     }
 
     /// What was discarded because its stream may hold no more.

@@ -1,0 +1,83 @@
+//! TSNs and streams that begin anew (RFC 6525 sections 5.1.4 and 5.2.4).
+//!
+//! A peer that has begun anew may send before its answer is here, and nothing in its chunks says so. So, from the request to the
+//! answer, what arrives is acknowledged but set aside; the answer then says to which side of the reset it belongs.
+
+use alloc::vec::Vec;
+
+use super::Receiver;
+use super::reassembly::interleaved::Taken;
+use super::reassembly::{Aside, Violation};
+use super::tsn_map::TsnMap;
+use crate::Tsn;
+
+impl Receiver {
+    /// Sets aside what arrives from now on.
+    pub(crate) fn set_aside(&mut self) {
+        self.reassembly.set_aside();
+    }
+
+    /// The answer is here, and says that nothing has begun anew; or what is set aside has no room.
+    pub(crate) fn take_back(&mut self) -> Result<(), Violation> {
+        for chunk in self.reassembly.take_aside() {
+            self.reassemble(&chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Messages are skipped that may be behind what is set aside, so the peer has not begun anew. Chunks that contradict each other
+    /// are those of messages that it has given up.
+    pub(super) fn take_back_for_skipping(&mut self) {
+        if self.reassembly.has_aside() {
+            let _ = self.take_back();
+        }
+    }
+
+    /// The answer is here: from `next` on the peer's TSNs belong to streams that have begun anew.
+    pub(crate) fn begin_anew_at(&mut self, next: Tsn) -> Result<(), Violation> {
+        let (before, after): (Vec<_>, Vec<_>) =
+            self.reassembly.take_aside().into_iter().partition(|chunk| chunk.tsn().is_before(next));
+        for chunk in &before {
+            self.reassemble(chunk)?;
+        }
+        self.drop_undeliverable();
+        self.tsns.advance_to(next.previous());
+        for chunk in &after {
+            self.reassemble(chunk)?;
+        }
+        Ok(())
+    }
+
+    /// The peer wants everything to begin anew: streams do, and its next TSN is `next`, whatever has come before.
+    pub(crate) fn renumber(&mut self, next: Tsn) {
+        self.drop_undeliverable();
+        self.tsns = TsnMap::new(next, u32::MAX);
+        self.duplicates.clear();
+        // What waited to be acknowledged was so by the reset.
+        let _ = self.acks.on_sack();
+    }
+
+    /// Puts a chunk where it belongs whose TSN was recorded.
+    fn reassemble(&mut self, chunk: &Aside) -> Result<(), Violation> {
+        let tsn = self.tsns.wide(chunk.tsn());
+        let (bytes, kept) = match chunk {
+            Aside::Data(data) => {
+                (data.payload.len(), self.reassembly.on_data(tsn, data).map(|()| true)?)
+            }
+            Aside::IData(data) => {
+                let taken = self.reassembly.on_i_data(tsn, data)?;
+                (data.payload.len(), taken == Taken::Kept)
+            }
+        };
+        if !kept {
+            self.window.release(bytes, 1);
+        }
+        Ok(())
+    }
+
+    /// All streams begin anew; what of them is incomplete, or waits for its turn, will never be delivered.
+    fn drop_undeliverable(&mut self) {
+        let (bytes, chunks) = self.reassembly.begin_anew();
+        self.window.keep_only(bytes, chunks);
+    }
+}

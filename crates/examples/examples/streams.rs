@@ -27,9 +27,9 @@ async fn main() -> Result<()> {
         let config = EndpointConfig { association: config.clone(), ..EndpointConfig::default() };
         Ok(Endpoint::builder(addresses).encapsulation_port(0).config(config).listen(1).bind()?)
     };
-    let server = endpoint(["127.0.0.41", "127.0.0.42"], &config)?;
-    let client = endpoint(["127.0.0.43", "127.0.0.44"], &config)?;
-    let peer = Peer::new(["127.0.0.41".parse()?], server.port())
+    let server = endpoint(["127.0.0.81", "127.0.0.82"], &config)?;
+    let client = endpoint(["127.0.0.83", "127.0.0.84"], &config)?;
+    let peer = Peer::new(["127.0.0.81".parse()?], server.port())
         .encapsulation_port(server.encapsulation_port());
     let near = client.connect(&peer, config).await?;
     let far = server.accept().await?;

@@ -198,6 +198,39 @@ fn messages_of_before_a_restart_come_first_and_apart() {
 }
 
 #[test]
+fn streams_keep_what_came_before_a_restart_apart() {
+    let here = host();
+    let server = here.block_on(async { server_with(&SERVER, patient()) });
+    let (life, first) = client((0, 0));
+    let ports = (first.port(), first.encapsulation_port());
+    let near = connect(&life, &first, &server);
+    let far = here.block_on(server.accept()).unwrap();
+    let (mut stream, mut other) = (far.stream(1).unwrap(), far.stream(2).unwrap());
+    life.block_on(async {
+        paths_confirmed(&near).await;
+        near.send(Message::new(1, "before")).await.unwrap();
+        near.sender_dry().await.unwrap();
+    });
+    here.block_on(paths_confirmed(&far));
+    drop(life);
+    drop((first, near));
+    let mut events = far.events();
+    let (life, second) = client(ports);
+    let near = connect(&life, &second, &server);
+    life.block_on(near.send(Message::new(1, "after"))).unwrap();
+    here.block_on(async {
+        assert_eq!(restart_told(&mut events).await, 0, "those of streams are apart");
+        assert_eq!(stream.receive().await.unwrap().unwrap().into_bytes(), "before");
+        assert_eq!(stream.receive().await.unwrap_err(), AssociationError::PeerRestarted);
+        assert_eq!(other.receive().await.unwrap_err(), AssociationError::PeerRestarted);
+        assert_eq!(far.accept_stream().await.unwrap_err(), AssociationError::PeerRestarted);
+        assert!(far.stream(3).is_err());
+        far.accept_restart();
+        assert_eq!(stream.receive().await.unwrap().unwrap().into_bytes(), "after");
+    });
+}
+
+#[test]
 fn an_association_that_nobody_holds_ends_after_a_restart_too() {
     let Left { here, server, far, ports } = left_alone();
     // A SHUTDOWN that met the new peer before its INIT would end the association at once.

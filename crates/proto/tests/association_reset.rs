@@ -185,3 +185,43 @@ fn a_request_that_comes_again_gets_the_same_tsns() {
     let [(_, 1, Some(again))] = second[..] else { panic!("{second:?}") };
     assert_eq!(again.receiver.wrapping_sub(tsns.receiver + 1), 1 << 30);
 }
+
+/// A peer that has begun anew may be quicker with its data than with its answer.
+#[test]
+fn data_that_overtakes_the_answer_belongs_to_the_new_streams() {
+    let offering = init_ack_offering(&[chunk_type::RE_CONFIG]);
+    // (result of the answer, SSNs in order of delivery)
+    for (result, expected) in [(1, &[0, 0, 1][..]), (2, &[0, 1])] {
+        let mut victim = Victim::established_by(on(MessageInterleaving::Off), offering.clone());
+        let chunk = |tsn: u32, ssn: u16| {
+            let Chunk::Data(mut chunk) = data(tsn) else { panic!() };
+            (chunk.tsn, chunk.ssn) = (tsn, ssn);
+            Chunk::Data(chunk)
+        };
+        victim.receive(ip(2), vec![chunk(PEER_TSN, 0)]);
+        let now = victim.now;
+        victim.host.command(now, 0, |it, cx| it.reset_association(cx)).unwrap();
+        victim.sent();
+        victim.receive(ip(2), vec![]);
+        let packets = victim.sent();
+        let chunks = packets.iter().flat_map(|packet| packet.packet.chunks.iter());
+        let asked = chunks.filter_map(|chunk| match chunk {
+            Chunk::ReConfig(list) => list.into_iter().next(),
+            _ => None,
+        });
+        let [Parameter::SsnTsnReset { request_sequence }] = asked.collect::<Vec<_>>()[..] else {
+            panic!("a request")
+        };
+        // The second message of the new stream, and then the first one.
+        victim.receive(ip(2), vec![chunk(PEER_TSN + 2, 1)]);
+        victim.receive(ip(2), vec![chunk(PEER_TSN + 1, 0)]);
+        assert_eq!(victim.host.slots[0].messages.len(), 1, "they wait for the answer");
+        let next_tsns = (result == 1)
+            .then(|| NextTsns { sender: PEER_TSN + 1, receiver: request_sequence ^ (1 << 30) });
+        let answer =
+            Parameter::ReConfigResponse { response_sequence: request_sequence, result, next_tsns };
+        victim.receive(ip(2), vec![Chunk::ReConfig(Parameters::build([answer]))]);
+        let ssns: Vec<_> = victim.host.slots[0].messages.iter().map(|it| it.ssn).collect();
+        assert_eq!(ssns, expected);
+    }
+}

@@ -216,8 +216,8 @@ fn data_that_overtakes_the_answer_belongs_to_the_new_streams() {
         victim.receive(ip(2), vec![chunk(PEER_TSN + 2, 1)]);
         victim.receive(ip(2), vec![chunk(PEER_TSN + 1, 0)]);
         assert_eq!(victim.host.slots[0].messages.len(), 1, "they wait for the answer");
-        let next_tsns = (result == 1)
-            .then(|| NextTsns { sender: PEER_TSN + 1, receiver: request_sequence ^ (1 << 30) });
+        let tsns = NextTsns { sender: PEER_TSN + 1, receiver: request_sequence ^ (1 << 30) };
+        let next_tsns = (result == 1).then_some(tsns);
         let answer =
             Parameter::ReConfigResponse { response_sequence: request_sequence, result, next_tsns };
         victim.receive(ip(2), vec![Chunk::ReConfig(Parameters::build([answer]))]);

@@ -102,7 +102,8 @@ impl Association {
         let Ok(_turn) = self.shared.turn.try_lock() else { return Err(message) };
         let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
-        if !inner.protocol.has_room(message.len()) || inner.protocol.is_resetting(message.stream) {
+        let waits_for_reset = message.piece.begins() && inner.protocol.is_resetting(message.stream);
+        if !inner.protocol.has_room(message.len()) || waits_for_reset {
             return Err(message);
         }
         let done = inner.send(now, message);

@@ -7,7 +7,7 @@ use polypath_proto::config::{
     AssociationConfig, MessageInterleaving, Preset, StreamReconfiguration,
 };
 use polypath_proto::{
-    Duration, Event, OutgoingMessage, ReconfigurationError as Refusal, SendError,
+    Duration, Event, OutgoingMessage, Piece, ReconfigurationError as Refusal, SendError,
 };
 use polypath_testkit::{Faults, Form, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{Chunk, NextTsns, Parameter, Parameters, chunk_type};
@@ -223,5 +223,34 @@ fn data_that_overtakes_the_answer_belongs_to_the_new_streams() {
         victim.receive(ip(2), vec![Chunk::ReConfig(Parameters::build([answer]))]);
         let ssns: Vec<_> = victim.host.slots[0].messages.iter().map(|it| it.ssn).collect();
         assert_eq!(ssns, expected);
+    }
+}
+
+#[test]
+fn a_message_that_has_not_ended_does_so_first() {
+    for interleaving in [MessageInterleaving::Off, MessageInterleaving::On] {
+        for asks in BOTH {
+            let case = format!("{interleaving:?}, {asks:?} asks");
+            let mut pair = connected(0, interleaving, 0);
+            let piece = |piece| OutgoingMessage { piece, ..OutgoingMessage::new(0, vec![5; 5000]) };
+            pair.send(Side::Client, piece(Piece::First)).unwrap();
+            pair.run_for(secs(10));
+            ask(&mut pair, asks).unwrap();
+            pair.run_for(secs(90));
+            assert_eq!(resets(&pair, Side::Client), 0, "{case}");
+            let other = pair.send(Side::Client, OutgoingMessage::new(1, vec![0]));
+            assert_eq!(other, Err(SendError::WouldBlock), "{case}: {:?}", refusals(&pair, asks));
+            pair.send(Side::Client, piece(Piece::Middle)).unwrap();
+            pair.send(Side::Client, piece(Piece::Last)).unwrap();
+            let reset = |pair: &Pair| BOTH.iter().all(|side| resets(pair, *side) == 1);
+            assert!(pair.run_until(secs(100), reset), "{case}");
+            send(&mut pair, Side::Client, 6);
+            pair.run_for(secs(10));
+            assert_eq!(
+                received(&pair, Side::Server, 0).iter().map(|it| it.0).collect::<Vec<_>>(),
+                [5, 6],
+                "{case}"
+            );
+        }
     }
 }

@@ -6,7 +6,7 @@ use common::{config, secs};
 use polypath_proto::config::{
     AssociationConfig, MessageInterleaving, Preset, StreamReconfiguration,
 };
-use polypath_proto::{ClaimError, Event, OutgoingMessage, ReceivedMessage, StreamClaim};
+use polypath_proto::{ClaimError, Event, OutgoingMessage, Piece, ReceivedMessage, StreamClaim};
 use polypath_testkit::{Faults, Pair, PairConfig, PathModel, Side};
 
 const BUFFER: u32 = 60_000;
@@ -228,5 +228,35 @@ fn streams_that_ended_before_they_were_claimed_are_claimed_one_by_one() {
         });
         assert_eq!(numbers(&messages), expected);
         assert_eq!(pair.slot(Side::Server).association.claim_has_ended(claim), ended);
+    }
+}
+
+#[test]
+fn a_message_larger_than_the_buffer_comes_in_pieces_to_who_claims_its_stream() {
+    for interleaving in [MessageInterleaving::Off, MessageInterleaving::On] {
+        for loss in [0, 30] {
+            let mut pair = connected(loss, interleaving);
+            let large = claim(&mut pair, 1).unwrap();
+            let size = 3 * BUFFER as usize;
+            pair.send(Side::Client, OutgoingMessage::new(1, vec![7; size])).unwrap();
+            send(&mut pair, 1, 8, 10);
+            send(&mut pair, 0, 9, 10);
+            let mut pieces = Vec::new();
+            for _ in 0..60 {
+                pair.run_for(secs(1));
+                pieces.extend(read(&mut pair, large));
+            }
+            let case = format!("{interleaving:?} {loss}");
+            let last = pieces.pop().unwrap();
+            assert_eq!((last.piece, numbers(&[last])), (Piece::Whole, vec![8]), "{case}");
+            let kinds: Vec<_> = pieces.iter().map(|it| it.piece).collect();
+            let [Piece::First, middle @ .., Piece::Last] = &kinds[..] else {
+                panic!("{case}: {kinds:?}")
+            };
+            assert!(middle.iter().all(|piece| *piece == Piece::Middle), "{case}: {kinds:?}");
+            assert_eq!(pieces.iter().map(ReceivedMessage::len).sum::<usize>(), size, "{case}");
+            assert_eq!(unclaimed(&pair), [0], "{case}");
+            assert_eq!(pair.slot(Side::Server).association.stats().messages_received, 3, "{case}");
+        }
     }
 }

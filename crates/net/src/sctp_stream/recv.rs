@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use futures_util::stream::{FusedStream, try_unfold};
 use futures_util::task::AtomicWaker;
-use polypath_proto::StreamClaim;
+use polypath_proto::{Delivery, Piece, StreamClaim};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::association::Association;
@@ -37,6 +37,8 @@ pub struct RecvStream {
     rest: VecDeque<Bytes>,
     /// Messages that bytes were missing of when they were last read.
     missed: u64,
+    /// Kinds of delivery of messages that were read in part as bytes because their ends are still to come.
+    begun: Vec<Delivery>,
     state: ClaimState,
 }
 
@@ -50,8 +52,8 @@ enum ClaimState {
 impl RecvStream {
     pub(super) fn new(association: Association, stream: u16, claim: StreamClaim) -> Self {
         let reader = association.shared.add_reader(claim);
-        let (rest, missed, state) = (VecDeque::new(), 0, ClaimState::Held);
-        Self { association, stream, claim, reader, rest, missed, state }
+        let (rest, missed, begun, state) = (VecDeque::new(), 0, Vec::new(), ClaimState::Held);
+        Self { association, stream, claim, reader, rest, missed, begun, state }
     }
 
     /// Stream identifier.
@@ -161,15 +163,38 @@ impl RecvStream {
         self.association.shared.command();
     }
 
+    /// Whether a message, or the end of the stream, comes where another message has not ended.
+    fn cuts_another(&mut self, message: Option<&ReceivedMessage>) -> bool {
+        let Some(message) = message else { return !std::mem::take(&mut self.begun).is_empty() };
+        if message.piece() == Piece::Whole {
+            return false;
+        }
+        let (piece, delivery) = (message.piece(), message.delivery());
+        let before = self.begun.len();
+        self.begun.retain(|begun| *begun != delivery);
+        let was_begun = self.begun.len() < before;
+        if !piece.ends() {
+            self.begun.push(delivery);
+        }
+        piece.begins() && was_begun
+    }
+
     /// Bytes to read, unless the stream has ended.
     fn poll_rest(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.rest.is_empty() {
             let message = ready!(self.poll_receive(cx))?;
             let missed = self.missed();
-            if missed > self.missed {
+            let text = if missed > self.missed {
                 self.missed = missed;
+                self.begun.clear();
+                Some("messages were discarded that were not read in time")
+            } else {
+                None
+            };
+            let is_cut = self.cuts_another(message.as_ref());
+            let text = text.or(is_cut.then_some("the rest of a message will not come"));
+            if let Some(text) = text {
                 self.rest.extend(message.into_iter().flat_map(ReceivedMessage::into_pieces));
-                let text = "messages were discarded that were not read in time";
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, text)));
             }
             let Some(message) = message else { break };

@@ -165,7 +165,7 @@ impl Association {
             }
         }
         if resets_all {
-            let is_drained = self.transmitter.queue.is_empty() && outstanding.is_empty();
+            let is_drained = self.transmitter.queue.is_drained() && outstanding.is_empty();
             if !is_drained || own.answers.is_deferring() {
                 return;
             }

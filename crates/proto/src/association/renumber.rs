@@ -29,7 +29,7 @@ impl Association {
         let own = self.reconfig.as_mut()?;
         let sequence = own.answers.all_deferred()?;
         let is_drained =
-            self.transmitter.queue.is_empty() && self.transmitter.outstanding.is_empty();
+            self.transmitter.queue.is_drained() && self.transmitter.outstanding.is_empty();
         if !is_drained || own.requests.has_flight() {
             return None;
         }

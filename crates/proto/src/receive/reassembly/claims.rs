@@ -4,7 +4,8 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use super::Dropped;
-use crate::{ReceivedMessage, StreamClaim};
+use super::ready::push_or_join;
+use crate::{Delivery, Piece, ReceivedMessage, StreamClaim};
 
 /// Queues of the streams that are claimed.
 #[derive(Debug, Default)]
@@ -39,6 +40,8 @@ struct StreamQueue {
     discarded: u64,
     /// Messages that the peer sent before it restarted: the first ones.
     from_before: usize,
+    /// The message that is being delivered in pieces lacks some that were discarded: the rest of it goes, too.
+    cut: KindsCut,
     told: OwnerTold,
     owner: Owner,
     is_open: bool,
@@ -52,11 +55,11 @@ enum Owner {
     Left,
 }
 
-/// What a queue has discarded.
-#[derive(Clone, Copy, Default)]
-struct Overflow {
-    messages: usize,
-    dropped: Dropped,
+/// The same for both kinds of delivery, of which one message each may be under way.
+#[derive(Debug, Default)]
+struct KindsCut {
+    ordered: bool,
+    unordered: bool,
 }
 
 /// Whether the owner has heard of what waits.
@@ -106,13 +109,11 @@ impl Claims {
         else {
             return Some(message);
         };
-        queue.bytes += message.len();
-        queue.messages.push_back(message);
-        self.waiting += 1;
-        let gone = queue.discard_excess();
-        self.waiting -= gone.messages;
-        self.excess.add(gone.dropped);
-        self.discarded_bytes += gone.dropped.bytes as u64;
+        let before = queue.messages.len();
+        let dropped = queue.push(message);
+        self.waiting = self.waiting + queue.messages.len() - before;
+        self.excess.add(dropped);
+        self.discarded_bytes += dropped.bytes as u64;
         if !queue.messages.is_empty() && queue.told == OwnerTold::Wanted {
             queue.told = OwnerTold::Given;
             self.news.push(claim);
@@ -147,10 +148,11 @@ impl Claims {
     pub(crate) fn limit(&mut self, claim: StreamClaim, bytes: Option<usize>) {
         let Some(queue) = self.queues.get_mut(&claim) else { return };
         queue.limit = bytes;
-        let gone = queue.discard_excess();
-        self.waiting -= gone.messages;
-        self.excess.add(gone.dropped);
-        self.discarded_bytes += gone.dropped.bytes as u64;
+        let before = queue.messages.len();
+        let dropped = queue.discard_excess();
+        self.waiting = self.waiting + queue.messages.len() - before;
+        self.excess.add(dropped);
+        self.discarded_bytes += dropped.bytes as u64;
     }
 
     /// Nobody will read what comes before the stream begins anew: it is discarded, and its claim ends then.
@@ -289,30 +291,82 @@ impl StreamQueue {
             limit: None,
             discarded: 0,
             from_before: 0,
+            cut: KindsCut::default(),
             told: OwnerTold::Wanted,
             owner: Owner::Reads,
             is_open: true,
         }
     }
 
+    /// Takes in a message or piece; gives what that discards.
+    fn push(&mut self, message: ReceivedMessage) -> Dropped {
+        let is_cut = self.cut.of(message.delivery);
+        let goes = *is_cut && !message.piece.begins();
+        *is_cut &= !matches!(message.piece, Piece::First | Piece::Last);
+        if goes {
+            return size(&message);
+        }
+        self.bytes += message.len();
+        push_or_join(&mut self.messages, message);
+        self.discard_excess()
+    }
+
     /// Discards the oldest messages while there is more than there may be; the newest one stays unless nothing may.
-    fn discard_excess(&mut self) -> Overflow {
-        let mut gone = Overflow::default();
-        let Some(limit) = self.limit else { return gone };
+    fn discard_excess(&mut self) -> Dropped {
+        let mut dropped = Dropped::default();
+        let Some(limit) = self.limit else { return dropped };
         let least = usize::from(limit > 0);
         while self.bytes > limit
             && self.messages.len() > least
             && let Some(message) = self.messages.pop_front()
         {
-            let (bytes, chunks) = (message.len(), message.fragments.len());
-            self.bytes -= bytes;
             self.from_before = self.from_before.saturating_sub(1);
             self.discarded += 1;
-            gone.messages += 1;
-            gone.dropped.add(Dropped { bytes, chunks, ..Dropped::default() });
+            self.account(&message, &mut dropped);
+            if !message.piece.ends() {
+                self.discard_rest(message.delivery, &mut dropped);
+            }
         }
-        gone
+        dropped
     }
+
+    /// Discards what follows on a piece that was discarded, up to the end of its message; also what is still to come of it.
+    fn discard_rest(&mut self, delivery: Delivery, dropped: &mut Dropped) {
+        let of_kind = |message: &ReceivedMessage| {
+            message.delivery == delivery && message.piece != Piece::Whole
+        };
+        while let Some(at) = self.messages.iter().position(of_kind) {
+            if self.messages.get(at).is_none_or(|next| next.piece.begins()) {
+                return;
+            }
+            let Some(piece) = self.messages.remove(at) else { return };
+            self.account(&piece, dropped);
+            if piece.piece.ends() {
+                return;
+            }
+        }
+        *self.cut.of(delivery) = true;
+    }
+
+    fn account(&mut self, message: &ReceivedMessage, dropped: &mut Dropped) {
+        let size = size(message);
+        self.bytes -= size.bytes;
+        dropped.add(size);
+    }
+}
+
+impl KindsCut {
+    fn of(&mut self, delivery: Delivery) -> &mut bool {
+        match delivery {
+            Delivery::Ordered => &mut self.ordered,
+            Delivery::Unordered => &mut self.unordered,
+        }
+    }
+}
+
+fn size(message: &ReceivedMessage) -> Dropped {
+    let (bytes, chunks) = (message.len(), message.fragments.len());
+    Dropped { bytes, chunks, ..Dropped::default() }
 }
 
 #[cfg(test)]

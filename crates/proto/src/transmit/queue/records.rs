@@ -51,6 +51,11 @@ impl SendQueue {
         !self.records.open.is_empty()
     }
 
+    /// Whether nothing waits, and every message has ended.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.is_empty() && !self.has_open_message()
+    }
+
     /// The message in this slot goes on.
     pub(super) fn open_record(&mut self, stream: u16, slot: Slot) {
         self.records.by_slot.insert(slot, Record::default());

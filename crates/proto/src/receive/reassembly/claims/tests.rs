@@ -146,3 +146,64 @@ fn a_stream_that_nobody_wants_is_discarded_until_it_begins_anew_or_is_claimed_ag
     claims.discard(last);
     assert!(claims.queues.is_empty());
 }
+
+fn piece(piece: Piece, number: u8) -> ReceivedMessage {
+    ReceivedMessage { piece, ..message(1, number, 100) }
+}
+
+#[test]
+fn unread_pieces_of_a_message_become_one() {
+    let mut claims = Claims::default();
+    let claim = claims.open(1).unwrap();
+    for part in [Piece::First, Piece::Middle] {
+        assert!(claims.push(piece(part, 0)).is_none());
+    }
+    let first = claims.take_first(claim).unwrap();
+    assert_eq!((first.piece, first.len(), claims.have_messages()), (Piece::First, 200, false));
+    for part in [Piece::Middle, Piece::Last] {
+        assert!(claims.push(piece(part, 0)).is_none());
+    }
+    push(&mut claims, 1, [1]);
+    let rest = claims.take_first(claim).unwrap();
+    assert_eq!((rest.piece, rest.fragments.len()), (Piece::Last, 2));
+    assert_eq!(read(&mut claims, claim), [1]);
+}
+
+#[test]
+fn with_a_piece_the_rest_of_its_message_is_discarded() {
+    use Piece::{First, Last, Middle, Whole};
+    // What comes, how many pieces are left, how many messages were discarded.
+    let cases: [(&[Piece], &[Piece], u64); 5] = [
+        (&[First, Middle, Last, Whole], &[Whole], 1),
+        (&[First, Middle, First], &[First], 1),
+        (&[First, Middle], &[First], 0),
+        (&[Whole, First, Middle], &[First], 1),
+        (&[First, Last, First, Last], &[Whole], 1),
+    ];
+    for (pieces, left, discarded) in cases {
+        let mut claims = Claims::default();
+        let claim = claims.open(1).unwrap();
+        claims.limit(claim, Some(100));
+        for (number, part) in (0..).zip(pieces) {
+            assert!(claims.push(piece(*part, number)).is_none());
+        }
+        assert_eq!(claims.discarded(claim), discarded, "{pieces:?}");
+        let kept = core::iter::from_fn(|| claims.take_first(claim));
+        let kept: Vec<_> = kept.map(|message| message.piece).collect();
+        assert_eq!(kept, left, "{pieces:?}");
+        let gone = claims.take_excess().chunks;
+        assert!(gone < pieces.len() && !claims.have_messages(), "{pieces:?}");
+    }
+
+    // Nothing is wanted: what is to come of a message goes too, and the next one begins as it should.
+    let mut claims = Claims::default();
+    let claim = claims.open(1).unwrap();
+    claims.push(piece(First, 0));
+    claims.limit(claim, Some(0));
+    claims.limit(claim, None);
+    for (part, number) in [(Middle, 0), (Last, 0), (First, 1), (Last, 1)] {
+        claims.push(piece(part, number));
+    }
+    assert_eq!(claims.take_excess().chunks, 3);
+    assert_eq!(claims.take_first(claim).map(|it| (it.piece, it.ssn)), Some((Whole, 1)));
+}

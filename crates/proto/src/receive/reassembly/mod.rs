@@ -110,9 +110,6 @@ pub struct Reassembly {
     ready: ReadyMessages,
     /// What takes the place of the first two steps where messages are interleaved.
     interleaved: Option<Box<InterleavedMessages>>,
-    /// While it is not known whether the streams have begun anew: what has come meanwhile.
-    #[expect(clippy::box_collection, reason = "associations that never need it are smaller so")]
-    aside: Option<Box<Vec<Aside>>>,
 }
 
 /// What dropped fragments took of the receive window.
@@ -155,7 +152,7 @@ impl Reassembly {
         if self.interleaved.is_some() {
             return Err(Violation::WrongKind { tsn: data.tsn });
         }
-        if let Some(aside) = &mut self.aside {
+        if let Some(aside) = self.ready.aside_mut() {
             aside.push(Aside::of_data(data));
             return Ok(());
         }
@@ -173,7 +170,7 @@ impl Reassembly {
 
     /// The same for an I-DATA chunk.
     pub fn on_i_data(&mut self, tsn: WideTsn, data: &IData<'_>) -> Result<Taken, Violation> {
-        if let Some(aside) = self.aside.as_mut().filter(|_| self.interleaved.is_some()) {
+        if let Some(aside) = self.ready.aside_mut().filter(|_| self.interleaved.is_some()) {
             aside.push(Aside::of_i_data(data));
             return Ok(Taken::Kept);
         }
@@ -205,7 +202,7 @@ impl Reassembly {
     /// Whether there are fragments of messages that are not complete.
     #[inline]
     pub fn has_fragments(&self) -> bool {
-        !self.fragments.is_empty() && self.aside.is_none()
+        !self.fragments.is_empty() && self.ready.aside().is_none()
     }
 
     /// Whether it is wanted to be known which chunks became deliverable.
@@ -256,17 +253,17 @@ impl Reassembly {
 
     /// Sets aside what comes from now on.
     pub fn set_aside(&mut self) {
-        self.aside.get_or_insert_default();
+        self.ready.set_aside();
     }
 
     /// Whether something is set aside.
     pub fn has_aside(&self) -> bool {
-        self.aside.as_ref().is_some_and(|aside| !aside.is_empty())
+        self.ready.aside().is_some_and(|aside| !aside.is_empty())
     }
 
     /// What was set aside, in order of arrival; nothing is any more from now on.
     pub fn take_aside(&mut self) -> Vec<Aside> {
-        self.aside.take().map(|aside| *aside).unwrap_or_default()
+        self.ready.take_aside()
     }
 
     /// All streams begin anew, without what is incomplete or waits for its turn; gives bytes and chunks of what is left, which

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::claims::Claims;
-use super::{Complete, Dropped};
+use super::{Aside, Complete, Dropped};
 use crate::receive::tsn_map::WideTsn;
 use crate::{Delivery, Piece, ReceivedMessage, StreamClaim};
 
@@ -40,6 +40,10 @@ struct Seldom {
     /// have none here.
     held: VecDeque<ReceivedMessage>,
     aborted: Vec<AbortedDelivery>,
+    /// Queues of single streams, once there was one.
+    claims: Option<Box<Claims>>,
+    /// While it is not known whether the streams have begun anew: what has come meanwhile.
+    aside: Option<Vec<Aside>>,
 }
 
 /// Messages that wait for the user.
@@ -48,8 +52,6 @@ pub struct ReadyMessages {
     /// Those of streams that nobody has claimed, in the order in which they became deliverable.
     messages: VecDeque<ReceivedMessage>,
     seldom: Option<Box<Seldom>>,
-    /// Queues of single streams, once there was one.
-    claims: Option<Box<Claims>>,
 }
 
 impl ReadyMessages {
@@ -58,9 +60,6 @@ impl ReadyMessages {
         if self.seldom.is_some() {
             let tsns = (complete.first, complete.message.fragments.len() as u32);
             return self.push_watched([tsns], complete.message);
-        }
-        if self.claims.is_some() {
-            return self.sort(complete.message);
         }
         self.messages.push_back(complete.message);
     }
@@ -80,7 +79,7 @@ impl ReadyMessages {
         if let Some(joined) = &mut seldom.joined {
             joined.extend(tsns);
         }
-        let claims = self.claims.as_deref();
+        let claims = seldom.claims.as_deref();
         let is_apart = |stream| claims.is_some_and(|claims| claims.has(stream));
         if message.piece == Piece::Whole
             && let Some(open) = seldom.open
@@ -99,7 +98,7 @@ impl ReadyMessages {
     /// been read.
     #[inline(never)]
     fn sort(&mut self, message: ReceivedMessage) {
-        let rest = match &mut self.claims {
+        let rest = match self.claims_mut() {
             Some(claims) => claims.push(message),
             None => Some(message),
         };
@@ -201,7 +200,7 @@ impl ReadyMessages {
     #[inline]
     pub(super) fn take_first(&mut self) -> Option<ReceivedMessage> {
         let message = self.messages.pop_front()?;
-        if let Some(claims) = &mut self.claims {
+        if let Some(claims) = self.claims_mut() {
             claims.on_taken(message.stream);
         }
         Some(message)
@@ -215,29 +214,30 @@ impl ReadyMessages {
 
     /// Whether there is any message.
     pub(super) fn has_any(&self) -> bool {
-        self.has_unclaimed() || self.claims.as_ref().is_some_and(|claims| claims.have_messages())
+        self.has_unclaimed() || self.claims().is_some_and(Claims::have_messages)
     }
 
     /// The queues of claimed streams, if there ever was one.
     #[inline]
     pub(super) fn claims(&self) -> Option<&Claims> {
-        self.claims.as_deref()
+        self.seldom.as_ref().and_then(|seldom| seldom.claims.as_deref())
     }
 
     /// The same, to change them.
     #[inline]
     pub(super) fn claims_mut(&mut self) -> Option<&mut Claims> {
-        self.claims.as_deref_mut()
+        self.seldom.as_mut().and_then(|seldom| seldom.claims.as_deref_mut())
     }
 
     /// Gives the stream a queue of its own, with what waits of it; `None` if it has one.
     pub(super) fn claim(&mut self, stream: u16) -> Option<StreamClaim> {
         let is_open = self.open_stream() == Some(stream);
-        let claims = self.claims.get_or_insert_default();
+        let seldom = self.seldom.get_or_insert_default();
+        let claims = seldom.claims.get_or_insert_default();
         let claim = claims.open(stream)?;
         let end = claims.take_end(stream);
         let mut left = end.unwrap_or(usize::MAX);
-        let held = self.seldom.as_mut().map(|seldom| &mut seldom.held).filter(|_| !is_open);
+        let held = Some(&mut seldom.held).filter(|_| !is_open);
         for queue in [Some(&mut self.messages), held].into_iter().flatten() {
             if !queue.iter().any(|message| message.stream == stream) {
                 continue;
@@ -263,32 +263,36 @@ impl ReadyMessages {
         let held = self.seldom.as_ref().map(|seldom| &seldom.held);
         let all = || self.messages.iter().chain(held.into_iter().flatten());
         let waiting = || all().map(|message| message.stream).filter(ends);
-        if waiting().next().is_some() {
-            self.claims.get_or_insert_default().bound(waiting());
+        let waiting: Vec<_> = waiting().collect();
+        if !waiting.is_empty() {
+            let claims = &mut self.seldom_mut().claims;
+            claims.get_or_insert_default().bound(waiting.into_iter());
         }
-        if let Some(claims) = &mut self.claims {
+        if let Some(claims) = self.claims_mut() {
             claims.end(streams);
         }
     }
 
     /// Ends a claim; what waits goes behind what others have left.
     pub(super) fn release(&mut self, claim: StreamClaim) {
-        let Some(claims) = &mut self.claims else { return };
+        let Some(seldom) = &mut self.seldom else { return };
+        let Some(claims) = &mut seldom.claims else { return };
         let waiting = claims.close(claim);
         // Not between the pieces of a message that is nobody's.
         let stream = waiting.front().map(|message| message.stream);
         let is_held = |open| Some(open) != stream && !claims.has(open);
-        match &mut self.seldom {
-            Some(seldom) if seldom.open.is_some_and(is_held) => seldom.held.extend(waiting),
-            _ => self.messages.extend(waiting),
+        match seldom.open.is_some_and(is_held) {
+            true => seldom.held.extend(waiting),
+            false => self.messages.extend(waiting),
         }
     }
 
     /// Takes over the claims of another receiver, and what waits there for their owners. `hold` is called with each message.
     pub(super) fn inherit_claims(&mut self, before: &mut Self, hold: impl FnMut(&ReceivedMessage)) {
-        self.claims = before.claims.take();
-        if let Some(claims) = &mut self.claims {
+        let claims = before.seldom.as_mut().and_then(|seldom| seldom.claims.take());
+        if let Some(mut claims) = claims {
             claims.begin_anew(hold);
+            self.seldom_mut().claims = Some(claims);
         }
     }
 
@@ -299,15 +303,37 @@ impl ReadyMessages {
             all = (all.0 + message.len(), all.1 + message.fragments.len());
         };
         self.messages.iter().for_each(&mut add);
-        if let Some(claims) = &self.claims {
+        if let Some(claims) = self.claims() {
             claims.each(add);
         }
         all
     }
 
+    /// Sets aside what comes from now on.
+    pub(super) fn set_aside(&mut self) {
+        self.seldom_mut().aside.get_or_insert_default();
+    }
+
+    /// What is set aside, if anything is to be.
+    #[inline]
+    pub(super) fn aside(&self) -> Option<&Vec<Aside>> {
+        self.seldom.as_ref().and_then(|seldom| seldom.aside.as_ref())
+    }
+
+    /// The same, to add to it.
+    #[inline]
+    pub(super) fn aside_mut(&mut self) -> Option<&mut Vec<Aside>> {
+        self.seldom.as_mut().and_then(|seldom| seldom.aside.as_mut())
+    }
+
+    /// What was set aside, in order of arrival; nothing is any more from now on.
+    pub(super) fn take_aside(&mut self) -> Vec<Aside> {
+        self.seldom.as_mut().and_then(|seldom| seldom.aside.take()).unwrap_or_default()
+    }
+
     /// What was discarded because its stream may hold no more.
     pub(super) fn take_excess(&mut self) -> Dropped {
-        self.claims.as_deref_mut().map(Claims::take_excess).unwrap_or_default()
+        self.claims_mut().map(Claims::take_excess).unwrap_or_default()
     }
 
     pub(super) fn release_memory(&mut self) {
@@ -316,7 +342,7 @@ impl ReadyMessages {
             seldom.held.shrink_to_fit();
             seldom.joined.iter_mut().for_each(Vec::shrink_to_fit);
         }
-        if let Some(claims) = &mut self.claims {
+        if let Some(claims) = self.claims_mut() {
             claims.release_memory();
         }
     }

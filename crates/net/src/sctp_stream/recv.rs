@@ -66,7 +66,8 @@ impl RecvStream {
         &self.association
     }
 
-    /// The next message of the stream; `None` at its end, and when the peer has shut the association down.
+    /// The next message of the stream, or a [piece](ReceivedMessage::piece) of a large one; `None` at its end, and when the peer has shut
+    /// the association down.
     ///
     /// A message that was read in part as bytes is to be read so to its end: it does not come here.
     #[doc(alias = "recv")]

@@ -9,8 +9,8 @@ use common::{CLIENT, Pair, SERVER, client_on, pair, pair_with, pattern, server_w
 use futures_util::{FutureExt, TryStreamExt};
 use polypath::config::{MessageInterleaving, StreamReconfiguration};
 use polypath::{
-    AssociationConfig, AssociationError, ClaimError, Message, ReconfigurationError, SctpStream,
-    SendError, StreamError, TryReceiveError,
+    AssociationConfig, AssociationError, ClaimError, Message, Piece, ReconfigurationError,
+    SctpStream, SendError, StreamError, TryReceiveError,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -194,6 +194,32 @@ async fn a_bounded_stream_cannot_hold_up_the_others() {
     assert_eq!(news.read_u8().await.unwrap_err().kind(), ErrorKind::InvalidData);
     news.read_exact(&mut bytes).await.unwrap();
     assert_eq!((bytes[0], bytes[4999]), (5, 9));
+}
+
+#[tokio::test]
+async fn a_message_can_be_read_before_its_end_is_sent() {
+    let pair = with(|config| config.partial_delivery_point = Some(2000)).await;
+    let mut stream = pair.far.recv_stream(1).unwrap();
+    for number in 0..2 {
+        let part = |piece| Message::new(1, vec![number; 5000]).piece(piece);
+        pair.near.send(part(Piece::First)).await.unwrap();
+        let mut bytes = [9; 5000];
+        stream.read_exact(&mut bytes).await.unwrap();
+        pair.near.send(part(Piece::Middle)).await.unwrap();
+        let mut len = 0;
+        while len < 5000 {
+            let piece = stream.receive().await.unwrap().expect("a piece");
+            assert_eq!(piece.piece(), Piece::Middle);
+            len += piece.len();
+        }
+        pair.near.send(part(Piece::Last)).await.unwrap();
+        pair.near.send(Message::new(1, "behind it")).await.unwrap();
+        stream.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(bytes, [number; 5000]);
+        let mut behind = [0; 9];
+        stream.read_exact(&mut behind).await.unwrap();
+        assert_eq!(&behind, b"behind it");
+    }
 }
 
 #[tokio::test]

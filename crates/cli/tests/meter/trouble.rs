@@ -168,12 +168,22 @@ fn wrong_usage_is_told_at_once() {
         (&["client", "192.0.2.1", "--csv", "/none-such/x.csv"], "/none-such/x.csv"),
         (&["client", "192.0.2.1", "--logfile", "/none-such/log"], "/none-such/log"),
         (&["client", "192.0.2.1", "-C", "fastest"], "for '--congestion <NAME>'"),
+        #[cfg(not(target_os = "linux"))]
         (&["server", "-B", "0.0.0.0"], "0.0.0.0 is not the address of an interface"),
     ] {
         let output = polypath().arg("meter").args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(told), "{arguments:?}: {}", stderr(&output));
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_has_every_address_of_its_host() {
+    let mut server = Server::start("0.0.0.0", &["--one-off"]);
+    server.addresses = "127.0.0.1".to_owned();
+    let measured = server.measure("127.0.8.23", &["-n", "100K"]);
+    assert!(measured["end"].is_object(), "{measured}");
 }
 
 /// Starts a client that measures for ever, and interrupts it when it has told of an interval in which something was sent;

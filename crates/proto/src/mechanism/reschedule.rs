@@ -76,6 +76,9 @@ pub(crate) enum LastSent {
     Elsewhere,
 }
 
+/// A chunk that was sent so often does not move, but waits for T3-rtx.
+const MOST_TRANSMISSIONS: u16 = 8;
+
 /// State of a path that would take a chunk, or that a chunk leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PathState {
@@ -93,6 +96,8 @@ pub(crate) struct ChunkView {
     pub(crate) last_sent: LastSent,
     /// Whether it was rescheduled before.
     pub(crate) was_rescheduled: bool,
+    /// How often it was sent.
+    pub(crate) transmissions: u16,
     /// Time since its last transmission.
     pub(crate) age: Duration,
     /// Round-trip time of the path of that transmission.
@@ -108,6 +113,8 @@ pub(crate) struct ChunkView {
 /// The paper knows no further condition. But a chunk that has just moved gets the time to arrive before it moves again,
 /// or paths that wait for the same chunk would throw it to and fro. That time is never none: where the clock is coarser
 /// than a round trip, a chunk moves again at the next tick at the earliest, so that what is sent at one instant has an end.
+/// And what was sent [`MOST_TRANSMISSIONS`] times is not merely late: each move begins T3-rtx anew, which would never expire and find
+/// that no path passes so large a packet.
 pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
     if policy.traffic == RescheduleFor::Ordered && chunk.delivery == Delivery::Unordered {
         return false;
@@ -115,6 +122,7 @@ pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
     match policy.conditions {
         RescheduleConditions::Paper => {
             chunk.last_sent == LastSent::Elsewhere
+                && chunk.transmissions < MOST_TRANSMISSIONS
                 && (!chunk.was_rescheduled || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
         }
         RescheduleConditions::Inet => {

@@ -82,6 +82,7 @@ impl Snapshot<'_> {
             },
             last_sent: if chunk.path == path.id { LastSent::Here } else { LastSent::Elsewhere },
             was_rescheduled: chunk.history.contains(History::RESCHEDULED),
+            transmissions: chunk.transmissions,
             age: self.now.since(chunk.sent_at),
             its_rtt: self.tx.paths[chunk.path].rtt.expected(),
             new_rtt: path.rtt.expected(),

@@ -250,6 +250,7 @@ fn which_chunks_move() {
         delivery: Delivery::Ordered,
         last_sent: LastSent::Elsewhere,
         was_rescheduled: false,
+        transmissions: 1,
         age: Duration::ZERO,
         its_rtt: ms(200),
         new_rtt: ms(10),
@@ -259,6 +260,7 @@ fn which_chunks_move() {
     let banned = PathState { in_fast_recovery: false, is_banned: true };
     let here = ChunkView { last_sent: LastSent::Here, ..chunk };
     let again = ChunkView { was_rescheduled: true, ..chunk };
+    let in_time = ChunkView { age: ms(200), ..again };
     for (what, chunk, paper, inet) in [
         ("the lowest one", chunk, true, true),
         ("an unordered one", ChunkView { delivery: Delivery::Unordered, ..chunk }, false, false),
@@ -266,7 +268,9 @@ fn which_chunks_move() {
         ("after two round-trip times", ChunkView { age: ms(20), ..here }, false, false),
         ("after more", ChunkView { age: ms(21), ..here }, false, true),
         ("one that moved just now", again, false, false),
-        ("one that moved and had time to arrive", ChunkView { age: ms(200), ..again }, true, false),
+        ("one that moved and had time to arrive", in_time, true, false),
+        ("for the seventh time", ChunkView { transmissions: 7, ..in_time }, true, false),
+        ("once too often", ChunkView { transmissions: 8, ..in_time }, false, false),
         (
             "where the clock is coarser than a round trip",
             ChunkView { its_rtt: Duration::ZERO, ..again },

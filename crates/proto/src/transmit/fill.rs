@@ -35,7 +35,7 @@ impl Transmitter {
         };
         for path in self.paths.iter_mut() {
             let before = path.congestion;
-            path.begin_flush(cx.now, cx.config.policies.pacing, limit, sacks);
+            path.begin_flush(cx.now, cx.config.policies.pacing, limit, sacks.into());
             if path.congestion != before {
                 cx.probe.on(cx.now, path.congestion_event());
             }

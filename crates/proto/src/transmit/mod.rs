@@ -120,7 +120,7 @@ impl SendCx<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Flush {
     /// Packets with acknowledgements since the last flush; each allows a burst.
-    sacks: u64,
+    sacks: u32,
     /// Path that carried the last data packet.
     serving: Option<PathId>,
     /// Path that carried the last new data and makes a train of packets.
@@ -233,7 +233,7 @@ impl Transmitter {
     /// The packet was handled. If it brought an acknowledgement, that allows another burst.
     pub(crate) fn end_packet(&mut self) {
         if core::mem::take(&mut self.acknowledged) {
-            self.flush.sacks += 1;
+            self.flush.sacks = self.flush.sacks.saturating_add(1);
         }
     }
 

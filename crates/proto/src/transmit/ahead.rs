@@ -12,7 +12,6 @@ use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{DataAhead, RttSample};
 use crate::mechanism::early_answers::{EarlyAnswers, EarlyChunk};
-use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
 use crate::{PathId, Tsn};
 
@@ -144,14 +143,9 @@ impl Transmitter {
         while let Some((tsn, to)) = next
             && to == path
         {
-            let chunk = self.outstanding.get(tsn);
-            if !packet.fits_data(self.chunk.as_data(chunk.user_bytes())) {
+            if !self.push_from_elsewhere(cx, path, tsn, packet) {
                 break;
             }
-            let (flight_bytes, old) = (chunk.flight_bytes, chunk.path);
-            self.withdraw_from(cx, old, tsn, flight_bytes);
-            self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
-            self.paths[path].start_t3(cx.now, cx.config);
             next = self.snapshot(cx, usable).chunk_to_take_back();
         }
     }

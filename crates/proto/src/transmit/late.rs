@@ -156,8 +156,10 @@ impl Transmitter {
 
     /// The same, where a path that data has not measured may take several times as long as for a control chunk, or as its timer.
     pub(super) fn latest_answer(&self, path: &SendPath, now: Instant) -> Duration {
-        let known = measured_path(path, now).and_then(|_| self.answer_time(path, now));
-        known.unwrap_or_else(|| longest_answer(path))
+        match path.rtt.of_data().and_then(|_| self.answer_time(path, now)) {
+            Some(known) => known,
+            None => longest_answer(path),
+        }
     }
 
     fn shortest_round_trip_of(&self, path: PathId) -> Duration {
@@ -181,16 +183,29 @@ impl Transmitter {
         while let Some((tsn, to)) = decided.take().or_else(|| self.late_chunk(cx, decision.usable))
             && to == path
         {
-            let chunk = self.outstanding.get(tsn);
-            let (user_bytes, flight_bytes, old) =
-                (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
-            if !packet.fits_data(self.chunk.as_data(user_bytes)) {
+            if !self.push_from_elsewhere(cx, path, tsn, packet) {
                 break;
             }
-            self.withdraw_from(cx, old, tsn, flight_bytes);
-            self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
-            self.paths[path].start_t3(cx.now, cx.config);
         }
+    }
+
+    /// Moves a chunk from its path into the packet, which goes over `path`. Returns whether it fits.
+    pub(super) fn push_from_elsewhere(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        path: PathId,
+        tsn: Tsn,
+        packet: &mut PacketBuilder<'_>,
+    ) -> bool {
+        let chunk = self.outstanding.get(tsn);
+        let (user_bytes, flight_bytes, old) = (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
+        if !packet.fits_data(self.chunk.as_data(user_bytes)) {
+            return false;
+        }
+        self.withdraw_from(cx, old, tsn, flight_bytes);
+        self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
+        self.paths[path].start_t3(cx.now, cx.config);
+        true
     }
 
     /// A chunk leaves its path. What it was sent in is still on its way there.
@@ -209,13 +224,7 @@ impl Transmitter {
 
     /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
     /// follows for a round trip; its congestion window stays.
-    pub(super) fn withdraw_from(
-        &mut self,
-        cx: &mut SendCx<'_>,
-        old: PathId,
-        tsn: Tsn,
-        flight_bytes: u32,
-    ) {
+    fn withdraw_from(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, flight_bytes: u32) {
         self.leave_behind(cx, old, tsn);
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();

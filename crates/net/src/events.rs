@@ -6,7 +6,7 @@ use tokio::sync::broadcast;
 use crate::association::Association;
 
 impl Association {
-    /// Listens to the association's notifications from now on (RFC 6458 section 6.1). What happened before is told by
+    /// Listens to the association's notifications from now on (RFC 6458 section 6.1). What happened before is in
     /// the state of the paths and of the association.
     pub fn events(&self) -> Events {
         self.events_of(EventKinds::all())

@@ -188,7 +188,7 @@ fn a_request_that_comes_again_gets_the_same_tsns() {
 
 /// A peer that has begun anew may be quicker with its data than with its answer.
 #[test]
-fn data_that_overtakes_the_answer_belongs_to_the_new_streams() {
+fn data_that_arrives_before_the_answer_belongs_to_the_new_streams() {
     let offering = init_ack_offering(&[chunk_type::RE_CONFIG]);
     // (result of the answer, SSNs in order of delivery)
     for (result, expected) in [(1, &[0, 0, 1][..]), (2, &[0, 1])] {

@@ -103,7 +103,7 @@ impl SendStream {
     }
 
     /// Ends what is sent on the stream: when all of it was acknowledged, the stream begins anew (RFC 6525), and the peer's
-    /// [`RecvStream`](crate::RecvStream) comes to its end. Does not wait for that. Writes fail from now on, and who sends
+    /// [`RecvStream`](crate::RecvStream) comes to its end. Does not wait for that. Writes fail from now on, and a program that sends
     /// messages on this stream waits until it has begun anew.
     ///
     /// # Errors

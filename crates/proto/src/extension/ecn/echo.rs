@@ -31,7 +31,7 @@ impl Echoes {
     pub(crate) fn on_marked(&mut self, path: PathId, tsn: Tsn) {
         match self.0.iter_mut().find(|echo| echo.path == path) {
             Some(echo) => {
-                // What was overtaken on the path says nothing newer.
+                // A packet that arrives after later ones brings nothing new.
                 echo.tsn = if tsn.is_after(echo.tsn) { tsn } else { echo.tsn };
                 echo.packets = echo.packets.wrapping_add(1);
             }

@@ -218,7 +218,7 @@ mod tests {
             ("the first", echo(10, Some(1), (5, 20)), 1, true),
             ("again", echo(10, Some(1), (5, 20)), 0, false),
             ("more of the same window", echo(15, Some(3), (8, 30)), 2, false),
-            ("one that was overtaken", echo(12, Some(2), (8, 30)), 0, false),
+            ("one that arrives after a later one", echo(12, Some(2), (8, 30)), 0, false),
             ("the last of that window", echo(20, Some(4), (16, 40)), 1, false),
             ("sent later", echo(21, Some(5), (18, 50)), 1, true),
             ("counted anew", echo(51, Some(1), (22, 60)), 1, true),

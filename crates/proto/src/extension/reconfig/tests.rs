@@ -172,7 +172,7 @@ fn resets_that_wait_become_one_request() {
     }
     let expected = [reset(&[7]), OwnRequest::AddOutgoing(2), reset(&[8]), reset(&[])];
     assert_eq!(order, expected);
-    // A request is bounded by what fits a packet.
+    // A request is no longer than a packet.
     requests.push(reset(&(0..256).collect::<Vec<_>>()));
     requests.push(reset(&[300]));
     assert_eq!(send(&mut requests).len(), 1);

@@ -66,7 +66,7 @@ fn a_claim_ends_with_its_stream() {
         assert!(claims.pop_news().is_some());
         claims.end(streams);
         assert_eq!(both.map(|claim| claims.has_ended(claim)), ended);
-        assert_eq!(claims.has_news(), ended[0], "who waits for messages is told");
+        assert_eq!(claims.has_news(), ended[0], "a reader that waits for messages is woken");
         assert!(claims.push(message(2, 0, 100)).is_some(), "the new stream is nobody's");
         let again = claims.open(2).unwrap();
         push(&mut claims, 2, [7]);

@@ -168,26 +168,37 @@ fn restarted() -> Result<(), AssociationError> {
     Err(AssociationError::PeerRestarted)
 }
 
+/// The client sends "before" on the stream and ends without a word; another one at its ports sends "after". What `far` is told of
+/// from then on is in the events.
+fn restart(
+    (life, first, near): (Runtime, Endpoint, Association),
+    (here, server, far): (&Runtime, &Endpoint, &Association),
+    stream: u16,
+) -> (Runtime, (Endpoint, Association), Events) {
+    life.block_on(async {
+        paths_confirmed(&near).await;
+        near.send(Message::new(stream, "before")).await.unwrap();
+        near.sender_dry().await.unwrap();
+    });
+    here.block_on(paths_confirmed(far));
+    let ports = (first.port(), first.encapsulation_port());
+    drop(life);
+    drop((first, near));
+    let events = far.events();
+    let (life, second) = client(ports);
+    let near = connect(&life, &second, server);
+    life.block_on(near.send(Message::new(stream, "after"))).unwrap();
+    (life, (second, near), events)
+}
+
 #[test]
 fn messages_of_before_a_restart_come_first_and_apart() {
     let here = host();
     let server = here.block_on(async { server_with(&SERVER, patient()) });
     let (life, first) = client((0, 0));
-    let ports = (first.port(), first.encapsulation_port());
     let near = connect(&life, &first, &server);
     let far = here.block_on(server.accept()).unwrap();
-    life.block_on(async {
-        paths_confirmed(&near).await;
-        near.send(Message::new(0, "before")).await.unwrap();
-        near.sender_dry().await.unwrap();
-    });
-    here.block_on(paths_confirmed(&far));
-    drop(life);
-    drop((first, near));
-    let mut events = far.events();
-    let (life, second) = client(ports);
-    let near = connect(&life, &second, &server);
-    life.block_on(near.send(Message::new(0, "after"))).unwrap();
+    let (_life, _near, mut events) = restart((life, first, near), (&here, &server, &far), 0);
     here.block_on(async {
         assert_eq!(restart_told(&mut events).await, 1);
         assert_eq!(far.receive().await.unwrap().unwrap().into_bytes(), "before");
@@ -202,22 +213,10 @@ fn streams_keep_what_came_before_a_restart_apart() {
     let here = host();
     let server = here.block_on(async { server_with(&SERVER, patient()) });
     let (life, first) = client((0, 0));
-    let ports = (first.port(), first.encapsulation_port());
     let near = connect(&life, &first, &server);
     let far = here.block_on(server.accept()).unwrap();
     let (mut stream, mut other) = (far.stream(1).unwrap(), far.stream(2).unwrap());
-    life.block_on(async {
-        paths_confirmed(&near).await;
-        near.send(Message::new(1, "before")).await.unwrap();
-        near.sender_dry().await.unwrap();
-    });
-    here.block_on(paths_confirmed(&far));
-    drop(life);
-    drop((first, near));
-    let mut events = far.events();
-    let (life, second) = client(ports);
-    let near = connect(&life, &second, &server);
-    life.block_on(near.send(Message::new(1, "after"))).unwrap();
+    let (_life, _near, mut events) = restart((life, first, near), (&here, &server, &far), 1);
     here.block_on(async {
         assert_eq!(restart_told(&mut events).await, 0, "those of streams are apart");
         assert_eq!(stream.receive().await.unwrap().unwrap().into_bytes(), "before");

@@ -1,14 +1,14 @@
 //! Random samples, end to end.
 
 use std::fs;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use polypath_lab::random::{
     Found, Kind, Numbers, Request, Sample, SampleError, hurt, run_sample, summaries,
 };
-use polypath_lab::results::{NETWORKS, RUNS, Table};
+use polypath_lab::results::{NETWORKS, RUNS, Table, TableError};
 use polypath_lab::run::{Program, Progress, Silent, Status};
 use polypath_units::ByteCount;
 
@@ -16,6 +16,7 @@ fn sample(networks: u32) -> Sample {
     Sample {
         kinds: vec![Kind::Range, Kind::File(ByteCount::from_bytes(10_000))],
         numbers: Numbers::First(networks),
+        runs: NonZeroU32::MIN,
         seed: 4,
         edits: vec!["run.duration=1 s".into()],
     }
@@ -92,4 +93,34 @@ fn changes_that_make_no_scenario_are_complained_about_before_anything_is_written
     let error = error.expect_err("no such preset").to_string();
     assert!(error.contains("--set sctp.preset") && error.contains("recommended"), "{error}");
     assert!(!directory.exists());
+}
+
+#[test]
+fn the_means_of_several_runs_are_compared() {
+    let place = tempfile::tempdir().expect("a directory");
+    let thrice = Sample {
+        kinds: vec![Kind::Bulk],
+        runs: NonZeroU32::new(3).expect("not 0"),
+        edits: vec!["run.duration=2 s".into()],
+        ..sample(3)
+    };
+    let once = run_all(&Sample { runs: NonZeroU32::MIN, ..thrice.clone() }, place.path(), 2);
+    let found = run_all(&thrice, place.path(), 2);
+    assert_eq!((found.runs, found.new), (3 * once.runs, 2 * once.runs));
+    let table = Table::open(&place.path().join(RUNS)).expect("a table");
+    let columns = ["seed", "value"].map(|name| table.column(name).expect("a column"));
+    let mut values: Vec<[f64; 2]> = Vec::new();
+    let read: Result<(), TableError> = table.rows(&columns, |row| {
+        values.push([row[0].number(), row[1].number()].map(|cell| cell.expect("a number")));
+        Ok(())
+    });
+    read.expect("rows");
+    assert!(values.chunks(3).all(|runs| runs[1][0] == runs[0][0] + 1.0), "{values:?}");
+    assert!(values.chunks(3).any(|runs| runs[0][1] != runs[1][1]), "chance plays no part");
+    let means = values.chunks(3).map(|runs| runs.iter().map(|run| run[1]).sum::<f64>() / 3.0);
+    let cases = found.cases.expect("all of it");
+    let told = cases
+        .iter()
+        .flat_map(|case| [case.values[0].all].into_iter().chain(case.values[0].alone.clone()));
+    assert!(told.flatten().eq(means), "{values:?}");
 }

@@ -2,7 +2,8 @@
 
 use crate::study::Better;
 
-/// What a measure says of a network: with all paths, and with each alone. Nothing where a run came to no end.
+/// What a measure says of a network: with all paths, and with each alone, each the mean of its runs. Nothing where one of them
+/// came to no end.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Values {
     /// All paths.
@@ -47,6 +48,12 @@ impl Values {
         let ratio = self.all.unwrap_or(0.0) / sum;
         Some(ratio).filter(|ratio| is_rate && ratio.is_finite())
     }
+}
+
+/// The mean of what runs measured; nothing if one of them measured nothing, or if there are none.
+pub(super) fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let sum: Option<f64> = values.iter().copied().sum();
+    sum.filter(|_| !values.is_empty()).map(|sum| sum / values.len() as f64)
 }
 
 /// How ratios are distributed.
@@ -110,6 +117,19 @@ mod tests {
         }
         let values = Values { all: None, alone: vec![None, Some(2.0), Some(2.0)], better: Lower };
         assert_eq!(values.best(), Some((1, 2.0)));
+    }
+
+    #[test]
+    fn a_mean_needs_all_runs() {
+        let cases: [(&[Option<f64>], Option<f64>); 4] = [
+            (&[Some(2.5)], Some(2.5)),
+            (&[Some(1.0), Some(2.0), Some(6.0)], Some(3.0)),
+            (&[Some(1.0), None, Some(6.0)], None),
+            (&[], None),
+        ];
+        for (values, expected) in cases {
+            assert_eq!(mean(values), expected, "{values:?}");
+        }
     }
 
     #[test]

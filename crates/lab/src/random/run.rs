@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::case::Case;
 use super::measure::{measures, value};
 use super::network::Network;
-use super::ratio::Values;
+use super::ratio::{Values, mean};
 use super::sample::{Numbers, Sample};
 use super::scenario::Way;
 use super::tables;
@@ -81,6 +81,8 @@ pub(super) struct Job {
     pub network: usize,
     /// Which paths.
     pub way: Way,
+    /// Its number among the runs of this way, from 0. It is added to the network's seed.
+    pub run: u32,
     /// Its name, or why there is no scenario.
     pub id: Result<RunId, String>,
 }
@@ -113,7 +115,7 @@ pub fn run_sample(
     let threads = request.jobs.map_or(0, NonZeroUsize::get);
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
     let networks = sample.networks();
-    let jobs = pool.install(|| jobs_of(&networks, &sample.edits));
+    let jobs = pool.install(|| jobs_of(&networks, sample));
     let runner = Runner { sample, networks, jobs, journal, pool };
     runner.run(directory, request)
 }
@@ -131,21 +133,37 @@ fn check_changes(sample: &Sample) -> Result<(), SampleError> {
 }
 
 /// All runs, in the order of tables.
-fn jobs_of(networks: &[Network], edits: &[String]) -> Vec<Job> {
+fn jobs_of(networks: &[Network], sample: &Sample) -> Vec<Job> {
     let ways = |(place, network)| Way::of(network).map(move |way| (place, way));
     let all: Vec<(usize, Way)> = networks.iter().enumerate().flat_map(ways).collect();
     all.into_par_iter()
-        .map(|(place, way)| {
-            let network: &Network = &networks[place];
-            let id = network.scenario(way, edits).map_err(|error| error.to_string()).and_then(
-                |scenario| {
-                    let identity = Identity::of(&scenario).map_err(|error| error.to_string())?;
-                    Ok(identity.run(scenario.run.seed))
-                },
-            );
-            Job { network: place, way, id }
+        .flat_map_iter(|(network, way)| {
+            let names = names(&networks[network], way, sample);
+            names.zip(0..).map(move |(id, run)| Job { network, way, run, id })
         })
         .collect()
+}
+
+/// The names of the runs of a network with all paths or with one of them, or why there is no scenario.
+fn names(
+    network: &Network,
+    way: Way,
+    sample: &Sample,
+) -> impl Iterator<Item = Result<RunId, String>> + use<> {
+    let scenario = network.scenario(way, &sample.edits).map_err(|error| error.to_string());
+    let identity = scenario.and_then(|scenario| {
+        let identity = Identity::of(&scenario).map_err(|error| error.to_string())?;
+        Ok((identity, scenario.run.seed))
+    });
+    (0..sample.runs.get()).map(move |run| match &identity {
+        Ok((identity, seed)) => Ok(identity.run(seed_of(*seed, run))),
+        Err(error) => Err(error.clone()),
+    })
+}
+
+/// The seed of a run of a network.
+pub(super) fn seed_of(network_seed: u64, run: u32) -> u64 {
+    network_seed.wrapping_add(run.into())
 }
 
 impl Runner<'_> {
@@ -188,7 +206,8 @@ impl Runner<'_> {
     fn make(&self, job: &Job) -> Result<Status, SampleError> {
         let network = &self.networks[job.network];
         let scenario = network.scenario(job.way, &self.sample.edits)?;
-        let (outcome, execution) = timed(true, || run_once(&scenario, scenario.run.seed));
+        let (outcome, execution) =
+            timed(true, || run_once(&scenario, seed_of(scenario.run.seed, job.run)));
         let status = outcome.status;
         if let Ok(id) = job.id {
             self.journal.add(id, outcome, execution)?;
@@ -225,13 +244,18 @@ impl Runner<'_> {
         })
     }
 
+    /// The means of all runs, by network. Runs of the same paths follow each other.
     fn cases(&self, outcomes: &[Outcome]) -> Result<Vec<Case>, SampleError> {
         let mut cases: Vec<Case> = self.networks.iter().map(empty).collect();
-        for (job, outcome) in self.jobs.iter().zip(outcomes) {
+        let runs = self.sample.runs.get() as usize;
+        for (jobs, outcomes) in self.jobs.chunks(runs).zip(outcomes.chunks(runs)) {
+            let Some(job) = jobs.first() else { continue };
             let case = &mut cases[job.network];
             let kind = case.network.kind;
             for (values, measure) in case.values.iter_mut().zip(measures(kind)) {
-                let value = value(kind, &measure, outcome)?;
+                let of_runs: Result<Vec<_>, NoResult> =
+                    outcomes.iter().map(|outcome| value(kind, &measure, outcome)).collect();
+                let value = mean(&of_runs?);
                 match job.way {
                     Way::All => values.all = value,
                     Way::Alone(_) => values.alone.push(value),

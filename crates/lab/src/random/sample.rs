@@ -1,5 +1,7 @@
 //! What a sample is.
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 
 use super::kind::Kind;
@@ -12,6 +14,9 @@ pub struct Sample {
     pub kinds: Vec<Kind>,
     /// Which networks of each kind.
     pub numbers: Numbers,
+    /// Runs of each network with all paths and with each alone. Their seeds follow each other, and their means are compared,
+    /// since the best of several single runs is also the one that had most luck.
+    pub runs: NonZeroU32,
     /// Seed that all networks are drawn from.
     pub seed: u64,
     /// Changes of every scenario, of the form `key.to.value=value`.
@@ -32,6 +37,7 @@ pub enum Numbers {
 struct SampleFile {
     kinds: Vec<String>,
     networks: u32,
+    runs: u32,
     seed: u64,
     set: Vec<String>,
 }
@@ -58,6 +64,7 @@ impl Sample {
                 Numbers::First(count) => count,
                 Numbers::One(_) => 1,
             },
+            runs: self.runs.get(),
             seed: self.seed,
             set: self.edits.clone(),
         })

@@ -6,7 +6,7 @@ use std::path::Path as FilePath;
 use super::case::Case;
 use super::measure::{measures, value};
 use super::network::{Loss, Network, Path};
-use super::run::Job;
+use super::run::{Job, seed_of};
 use crate::journal::{Cell, Entry, Journal, Kind, Outcome, RunId, Status};
 use crate::results::{
     self, Column, Places, TableWriter, WriteError, column, execution_columns, execution_row, float,
@@ -81,7 +81,7 @@ fn run_cells(network: &Network, job: &Job, outcome: &Outcome) -> Vec<Cell> {
         Cell::Text(network.kind.label()),
         Cell::Int(network.number.into()),
         Cell::Text(job.way.to_string()),
-        Cell::Int(network.seed as i64),
+        Cell::Int(seed_of(network.seed, job.run) as i64),
         Cell::Text(outcome.status.name().into()),
         text(&outcome.error),
         text(&outcome.trace_hash),

@@ -31,10 +31,11 @@ const SIZES: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Each network is run with all paths and with each path alone. The ratio is what all paths reach, divided by what the best
-path alone reaches, chosen with hindsight; for times it is the inverse. Below 1, more paths hurt.
+path alone reaches, chosen with hindsight; for times it is the inverse. Below 1, more paths hurt. Where packets are lost at
+random, the best of several single runs is also the one that had most luck: `--runs 10` compares means.
 
 Network I of a seed is the same whatever else is drawn. Runs that are in the directory already are not repeated: an
-interrupted sample resumes, and a larger one adds only its new networks. docs/studies.md says what networks are drawn from.
+interrupted sample resumes, and a larger one adds only its new networks and runs. docs/studies.md says what networks are drawn from.
 
 Examples:
   polypath study random bulk --networks 100 --seed 1 --out sample
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Networks of each kind
     #[arg(long, value_name = "N", default_value = "100")]
     networks: NonZeroU32,
+    /// Runs of each network with all paths and with each alone, whose means are compared
+    #[arg(long, value_name = "N", default_value = "1")]
+    runs: NonZeroU32,
     /// Seed that all networks are drawn from
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parse)]
     seed: u64,
@@ -107,7 +111,7 @@ pub(crate) fn run(args: Args) -> Outcome {
         Some(number) => Numbers::One(number.get()),
         None => Numbers::First(args.networks.get()),
     };
-    let sample = Sample { kinds, numbers, seed: args.seed, edits: args.set };
+    let sample = Sample { kinds, numbers, runs: args.runs, seed: args.seed, edits: args.set };
     if args.write_scenario {
         return write_scenario(&sample);
     }

@@ -3,7 +3,8 @@
 //! A receiver that sends nothing knows its own round-trip times only from heartbeats. So it measures as dynamic right
 //! sizing does (Fisk, Feng 2001; Linux `tcp_rcv_space_adjust`): until a window's worth of data has arrived, at least a
 //! round trip passes, and exactly one where the window is the limit. What the user reads in that time is the rate. What
-//! is held although the user has read everything waits for missing chunks, and counts as read.
+//! is held although the user has read everything waits for missing chunks, and comes on top, twice: what the paths deliver
+//! meanwhile still has the window that the rate asks for.
 //!
 //! It only grows: what was advertised is never taken back.
 
@@ -38,6 +39,8 @@ pub(crate) struct SizingView {
 pub(crate) struct RightSizing {
     policy: BufferSize,
     most: u32,
+    /// What the user's reading asks for, and the first size.
+    for_reading: u64,
     /// When a window's worth began to arrive, and the count at which it is complete.
     worth: Option<(Instant, u64)>,
     /// Shortest time in which one arrived.
@@ -48,8 +51,10 @@ pub(crate) struct RightSizing {
 }
 
 impl RightSizing {
-    pub(crate) fn new(policy: BufferSize, most: u32) -> Self {
-        Self { policy, most, worth: None, worth_time: None, round: None, last_read: 0 }
+    /// A buffer that begins with `first` bytes and grows to `most`.
+    pub(crate) fn new(policy: BufferSize, first: u32, most: u32) -> Self {
+        let for_reading = first.into();
+        Self { policy, most, for_reading, worth: None, worth_time: None, round: None, last_read: 0 }
     }
 
     /// Lets the buffer grow further.
@@ -65,13 +70,12 @@ impl RightSizing {
     /// The size that the buffer should have now, never below the present one.
     pub(crate) fn size(&mut self, view: &SizingView) -> u32 {
         self.time_a_window(view);
-        let mut wanted = 0;
-        if view.stuck > u64::from(view.buffer / 2) {
-            wanted = view.stuck.saturating_mul(2);
-        }
         if let Some(rtt) = view.rtt.max(self.worth_time) {
-            wanted = wanted.max(self.rate_rule(view, rtt));
+            self.for_reading = self.for_reading.max(self.rate_rule(view, rtt));
         }
+        // What waits for missing chunks takes nothing from the window that the sender would have without them, and as much again
+        // may arrive before they come.
+        let wanted = self.for_reading.saturating_add(view.stuck.saturating_mul(2));
         u32::try_from(wanted).unwrap_or(u32::MAX).min(self.most).max(view.buffer)
     }
 
@@ -131,7 +135,7 @@ mod tests {
     /// A sender that fills the window once per round trip of 100 ms, to a user that reads at once.
     #[test]
     fn a_window_that_limits_doubles_every_round_trip_until_it_is_large_enough() {
-        let mut sizing = RightSizing::new(BufferSize::AutoFast, 10_000_000);
+        let mut sizing = RightSizing::new(BufferSize::AutoFast, 64_000, 10_000_000);
         let (mut buffer, mut received) = (64_000u32, 0u64);
         let mut sizes = std::vec::Vec::new();
         for round in 0..12 {
@@ -149,17 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stuck_counts_twice_and_the_maximum_holds() {
-        let mut sizing = RightSizing::new(BufferSize::AutoFast, 100_000);
+    fn what_is_stuck_comes_on_top_and_the_maximum_holds() {
+        let mut sizing = RightSizing::new(BufferSize::AutoFast, 64_000, 100_000);
         let stuck = |stuck| SizingView { stuck, ..view(0, 0, 64_000) };
-        assert_eq!(sizing.size(&stuck(32_000)), 64_000);
-        assert_eq!(sizing.size(&stuck(33_000)), 66_000);
+        assert_eq!(sizing.size(&stuck(0)), 64_000);
+        assert_eq!(sizing.size(&stuck(1_000)), 66_000);
+        // It is not counted on top of what was stuck before.
+        assert_eq!(sizing.size(&SizingView { buffer: 66_000, ..stuck(10_000) }), 84_000);
         assert_eq!(sizing.size(&stuck(60_000)), 100_000);
     }
 
     #[test]
     fn a_slow_user_keeps_it_small() {
-        let mut sizing = RightSizing::new(BufferSize::AutoFast, 10_000_000);
+        let mut sizing = RightSizing::new(BufferSize::AutoFast, 64_000, 10_000_000);
         for round in 0..20 {
             let view = SizingView {
                 read: round * 1000,
@@ -175,7 +181,7 @@ mod tests {
     #[test]
     fn timeouts_need_more() {
         let sized = |policy| {
-            let mut sizing = RightSizing::new(policy, u32::MAX);
+            let mut sizing = RightSizing::new(policy, 0, u32::MAX);
             let rtt = Some(Duration::from_millis(100));
             sizing.last_read = 100_000;
             sizing.size(&SizingView { rtt, ..view(0, 0, 64_000) });

@@ -176,7 +176,7 @@ impl Receiver {
         }
         let [first, most] = [config.buffer.first, config.buffer.most]
             .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-        let sizing = (first < most).then(|| RightSizing::new(config.sizing, most));
+        let sizing = (first < most).then(|| RightSizing::new(config.sizing, first, most));
         Self {
             sizing,
             received_bytes: 0,

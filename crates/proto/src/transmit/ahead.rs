@@ -13,7 +13,7 @@ use super::{SendCx, Transmitter};
 use crate::config::{DataAhead, RttSample};
 use crate::mechanism::early_answers::{EarlyAnswers, EarlyChunk};
 use crate::types::{Fate, PathSet};
-use crate::{PathId, Tsn};
+use crate::{Duration, PathId, Tsn};
 
 impl Snapshot<'_> {
     /// Whether the path may take new data although data has not measured it: no better known path can take any, and there is more than all
@@ -37,12 +37,20 @@ impl Snapshot<'_> {
             }
             windows += it.congestion.cwnd;
         }
-        let buffer = self.tx.queue.limit().min(self.tx.receive_buffer());
-        let in_flight = self.tx.outstanding.in_flight_user_bytes();
-        self.tx.queue.waiting() > windows && in_flight + 2 * windows <= buffer
+        let [send_room, receive_room] = self.room();
+        self.tx.queue.waiting() > windows && 2 * windows <= send_room.min(receive_room)
     }
 
-    /// The lowest chunk that runs ahead, and the path that takes it back, once half of a buffer is full.
+    /// Bytes of user data that the send buffer and the peer's receive buffer have room for. What the peer has and will not renege on has left
+    /// the former only.
+    fn room(&self) -> [u64; 2] {
+        let unreleased = |id| self.tx.outstanding.unreleased_on(id).user_bytes;
+        let unreleased: u64 = self.tx.paths.ids().map(unreleased).sum();
+        [self.tx.queue.limit().saturating_sub(unreleased), self.tx.peer_window()]
+    }
+
+    /// The lowest chunk that runs ahead, and the path that takes it back, once a buffer is half full or has no room for the next two windows
+    /// of the other paths.
     #[inline]
     pub(super) fn chunk_to_take_back(&self) -> Option<(Tsn, PathId)> {
         match self.tx.ahead.is_empty() {
@@ -53,12 +61,10 @@ impl Snapshot<'_> {
 
     #[inline(never)]
     fn search_ahead(&self) -> Option<(Tsn, PathId)> {
-        let (tx, outstanding) = (self.tx, &self.tx.outstanding);
-        let held = |id| outstanding.unreleased_on(id).user_bytes;
-        let held: u64 = tx.paths.ids().map(held).sum();
-        if 2 * held <= tx.queue.limit().min(tx.receive_buffer()) {
+        if self.has_room_ahead() {
             return None;
         }
+        let (tx, outstanding) = (self.tx, &self.tx.outstanding);
         let is_ahead = |path: &&SendPath| path.rtt.of_data().is_none() && path.flight > 0;
         let runs = tx.paths.among(tx.ahead).filter(is_ahead);
         let lowest = runs.filter_map(|path| tx.lowest_outstanding(path.id));
@@ -71,9 +77,30 @@ impl Snapshot<'_> {
         let others = tx.paths.among(self.usable);
         let known = others.filter(|path| is_better_known(path, own) && !self.keeps_off(path));
         let path = known.min_by_key(|path| (tx.latest_answer(path, self.now), path.id))?;
-        let is_overdue = self.now.since(chunk.sent_at) >= path.rtt.expected();
-        (is_overdue && path.cwnd_admits()).then_some((tsn, path.id))
+        let arrives_earlier = arrives_earlier(self.now.since(chunk.sent_at), own, path);
+        (arrives_earlier && path.cwnd_admits()).then_some((tsn, path.id))
     }
+
+    fn has_room_ahead(&self) -> bool {
+        let tx = self.tx;
+        let [send_room, receive_room] = self.room();
+        let measured = tx.paths.among(self.usable).filter(|path| path.rtt.of_data().is_some());
+        let windows: u64 = measured.map(|path| path.congestion.cwnd).sum();
+        2 * windows <= send_room.min(receive_room)
+            && 2 * send_room >= tx.queue.limit()
+            && 2 * receive_room >= tx.receive_buffer()
+    }
+}
+
+/// Whether what was sent `waited` ago on `own`, which data has not measured, is earlier over `other` now. Of a path that has not answered
+/// anything nobody knows when it delivers; what is overdue may be lost.
+pub(super) fn arrives_earlier(waited: Duration, own: &SendPath, other: &SendPath) -> bool {
+    let other = other.rtt.expected();
+    if own.rtt.srtt().is_none() {
+        return waited >= other;
+    }
+    let expected = own.rtt.expected();
+    waited + other < expected || waited > expected + expected / 4
 }
 
 /// Whether data has measured the path, or it has answered at least the handshake where the other one has not answered anything.

@@ -63,8 +63,8 @@ const fn recovery(key: &'static str, value: &'static str, against: &'static str)
 
 /// A retransmission that takes the long path fills the buffer meanwhile.
 const SMALLER_BUFFERS: &[&str] = &[
-    "sctp.send_buffer=1 MiB",
-    "sctp.receive_buffer=1 MiB",
+    "sctp.send_buffer=768 KiB",
+    "sctp.receive_buffer=768 KiB",
     "network.disjoint.paths.long.bottleneck.rate=50 Mbit/s",
     "sctp.policies.blocking_estimation=off",
     "sctp.policies.delayed_ack.volume=any",

@@ -86,7 +86,7 @@ const SLOW_FIRST: &[&str] = &[
 
 /// A transfer that ends when the slow start of the second path has filled its queue.
 const FULL_QUEUE: &[&str] = &[
-    "traffic.bulk.source={ file = \"800 kB\" }",
+    "traffic.bulk.source={ file = \"1000 kB\" }",
     "network.disjoint.paths.quick.bottleneck.rate=10 Mbit/s",
     "network.disjoint.paths.quick.bottleneck.delay=0.1 ms",
     "network.disjoint.paths.slow.bottleneck.rate=100 Mbit/s",
@@ -358,6 +358,7 @@ message_size = "1452 B"
 preset = "recommended"
 send_buffer = "2400 KiB"
 receive_buffer = "2400 KiB"
+policies = { data_ahead = "off" }
 "#;
 
 #[test]

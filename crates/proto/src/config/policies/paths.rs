@@ -190,7 +190,7 @@ policy_enum!(
         /// No: while another path is measured it carries copies only (`data_copies`).
         Off = "off",
         /// Up to its congestion window, while more waits than all windows hold and the buffers have room. What was not answered goes over
-        /// the other paths, too, once half of a buffer is full or everything is sent.
+        /// the other paths, too, once a buffer is half full or has no room for two more windows, or everything is sent.
         On = "on",
     }
 );

@@ -3,7 +3,9 @@
 use std::vec::Vec;
 
 use super::*;
+use crate::Duration;
 use crate::config::{AssociationConfig, DataAhead, Pacing, Preset};
+use crate::transmit::ahead::arrives_earlier;
 use crate::transmit::decide::What;
 
 /// Two paths with windows of three packets, of which data has measured the first: 40 ms. The second has answered nothing yet.
@@ -48,17 +50,53 @@ fn with_data_ahead(peer_window: u32) -> Bench {
 #[test]
 fn data_ahead_is_taken_back_before_a_buffer_is_full() {
     let mut bench = with_data_ahead(18 * FULL);
+    let over_first = |bench: &mut Bench| new_chunks(bench, 0);
     bench.wait(40);
-    bench.shape(0, 12, 12, 40);
-    // Nine more chunks fill half of what the peer keeps.
+    bench.shape(0, 4, 4, 40);
     bench.sack(&Answer::of(3).a_rwnd(18 * FULL));
-    let sent = bench.sends();
-    let over_first: Vec<u32> =
-        sent.iter().filter(|(path, _)| *path == 0).flat_map(|(_, chunks)| chunks.clone()).collect();
-    let moved =
-        over_first.iter().position(|chunk| *chunk == 3).unwrap_or_else(|| panic!("{sent:?}"));
-    assert!(moved > 0 && over_first[moved..].starts_with(&[3, 4, 5]), "{over_first:?}");
+    assert_eq!(over_first(&mut bench), [6, 7, 8, 9]);
+    bench.wait(40);
+    bench.hear(&Answer::of(3).gaps(&[(6, 9)]).a_rwnd(14 * FULL));
+    bench.shape(0, 4, 4, 40);
+    // The peer holds four, and three run ahead: with two more, nine of 18 are taken.
+    assert_eq!(over_first(&mut bench), [10, 11, 12, 3]);
     assert_eq!(bench.chunk(3).path, crate::PathId(0));
+}
+
+#[test]
+fn data_ahead_is_taken_back_where_the_next_two_windows_have_no_room() {
+    // The peer keeps 30 packets, of which three are on their way.
+    for (window, is_back) in [(12, false), (14, true)] {
+        let mut bench = with_data_ahead(30 * FULL);
+        bench.wait(40);
+        bench.hear(&Answer::of(3).a_rwnd(30 * FULL));
+        bench.shape(0, window, window, 40);
+        let choice = bench.choice();
+        assert_eq!(matches!(choice, Some((0, What::TakeBack(_)))), is_back, "{choice:?}");
+    }
+}
+
+#[test]
+fn only_what_arrives_earlier_over_the_other_path_is_taken_back() {
+    // The other path takes 40 ms; what nobody has answered in that time may be late or lost.
+    for (what, handshake_ms, waited_ms, expected) in [
+        ("nothing was answered", None, 39, false),
+        ("nothing was answered", None, 40, true),
+        ("a quicker path", Some(30), 10, false),
+        ("a quicker path that is late", Some(30), 38, true),
+        ("a slower path", Some(100), 59, true),
+        ("a slower path that soon answers", Some(100), 61, false),
+        ("a slower path that is late", Some(100), 126, true),
+    ] {
+        let mut bench = bench(60 * FULL, |_| {});
+        let now = bench.now;
+        if let Some(ms) = handshake_ms {
+            bench.path(1).rtt.on_control_sample(now, Duration::from_millis(ms));
+        }
+        let [other, own] = [0, 1].map(|id| &bench.tx.paths[crate::PathId(id)]);
+        let waited = Duration::from_millis(waited_ms);
+        assert_eq!(arrives_earlier(waited, own, other), expected, "{what}, {waited_ms} ms");
+    }
 }
 
 #[test]

@@ -110,7 +110,7 @@ LAYERS: dict[str, Layers] = {
         ("client", "server"),
     ),
     "polypath-transfer": (
-        ("config", "frame", "limits", "name"),
+        ("config", "frame", "limits", "name", "quota"),
         ("destination", "report", "source", "wait"),
         ("error", "event"),
         ("sender", "writer"),

@@ -8,6 +8,7 @@ use thiserror::Error;
 use tokio::task::JoinError;
 
 use crate::name::NameError;
+use crate::quota::QuotaError;
 
 /// Why a file was not received.
 #[derive(Debug, Error)]
@@ -30,6 +31,9 @@ pub enum FileError {
         /// Bytes that are free.
         free: u64,
     },
+    /// The sender has used up what one may store here.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
     /// The system gave no random number for the hidden name.
     #[error(transparent)]
     Random(#[from] getrandom::Error),

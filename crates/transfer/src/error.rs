@@ -77,6 +77,9 @@ pub enum ReceiveError {
     /// The sender does not keep to the protocol.
     #[error("the peer broke the transfer protocol")]
     Protocol(#[source] Violation),
+    /// The sender offered more files that are refused than its [`Quota`](crate::Quota) allows, which is given.
+    #[error("more than {0} offers were refused; send what this receiver accepts")]
+    Refused(u32),
     /// A file could not be received or stored, and the sender knows.
     #[error(transparent)]
     File(#[from] FileError),

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::destination::{Existing, FileError, is_partial, make_partial};
 use crate::limits::PeerLimits;
+use crate::quota::Quota;
 use crate::receiver::{Receiver, Rules};
 use crate::report::Report;
 
@@ -81,7 +82,8 @@ pub struct Leftover {
 }
 
 impl Inbox {
-    /// An inbox that keeps files which exist, refuses names that begin with a dot, and has the default [`PeerLimits`].
+    /// An inbox that keeps files which exist, refuses names that begin with a dot, and has the default [`PeerLimits`] and
+    /// [`Quota`].
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             rules: Rules {
@@ -89,6 +91,7 @@ impl Inbox {
                 existing: Existing::default(),
                 accepts_hidden: false,
                 limits: PeerLimits::default(),
+                quota: Quota::default(),
             },
         }
     }
@@ -112,6 +115,13 @@ impl Inbox {
     #[must_use]
     pub fn limits(mut self, limits: PeerLimits) -> Self {
         self.rules.limits = limits;
+        self
+    }
+
+    /// How much one sender may store, and how often it may be refused. Default: [`Quota::default`].
+    #[must_use]
+    pub fn quota(mut self, quota: Quota) -> Self {
+        self.rules.quota = quota;
         self
     }
 

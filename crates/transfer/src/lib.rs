@@ -76,6 +76,11 @@
 //! after the answer; then the sender aborts. After the verdict on the last offer, or its refusal, both sides shut the
 //! association down. Whether that succeeds changes nothing: after a while they abort it.
 //!
+//! # Limits
+//!
+//! A [`Quota`] limits what one sender may store, how many of its offers are refused before the association ends, and how many
+//! summaries are kept of what it did. [`polypath::EndpointConfig`] limits the senders themselves, and their memory.
+//!
 //! # Time
 //!
 //! Either side waits for its peer as long as user data arrives or is acknowledged, and aborts the association when neither
@@ -91,6 +96,7 @@ mod frame;
 mod inbox;
 mod limits;
 mod name;
+mod quota;
 mod receiver;
 mod report;
 mod sender;
@@ -106,6 +112,7 @@ pub use frame::FrameError;
 pub use inbox::{Inbox, InboxError, Leftover};
 pub use limits::{MinRate, PeerLimits, Stalled};
 pub use name::NameError;
+pub use quota::{Quota, QuotaError};
 pub use receiver::Receiver;
 pub use report::{BlockedReport, FileReport, FileStatus, PathReport, Report, SCHEMA, Side};
 pub use sender::Sender;

@@ -13,7 +13,8 @@ use crate::event::{Event, Observer};
 use crate::frame::{self, Digest, Frame, Offer};
 use crate::limits::{PeerLimits, Watch};
 use crate::name;
-use crate::report::{FileReport, Report, Side};
+use crate::quota::{Account, Quota};
+use crate::report::{FileReport, Files, Report, Side};
 use crate::wait::{SHUTDOWN_LIMIT, shut_down, watched};
 use crate::writer::{Finished, Stopped, Writer};
 
@@ -46,11 +47,12 @@ pub struct Receiver {
     watch: Watch,
     observer: Observer,
     current: Option<Current>,
-    files: Vec<FileReport>,
+    files: Files,
+    account: Account,
     error: Option<String>,
 }
 
-/// Where received files go, which of them are accepted, and how slow a sender may be.
+/// Where received files go, which of them are accepted, and how slow and how demanding a sender may be.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) directory: PathBuf,
@@ -58,6 +60,7 @@ pub(crate) struct Rules {
     /// Whether names that begin with a dot are accepted.
     pub(crate) accepts_hidden: bool,
     pub(crate) limits: PeerLimits,
+    pub(crate) quota: Quota,
 }
 
 /// The file that is being received.
@@ -80,6 +83,7 @@ enum Stop {
 impl Receiver {
     pub(crate) fn new(association: Association, rules: Rules) -> Self {
         let watch = Watch::new(rules.limits, association.progress_bytes());
+        let quota = rules.quota;
         Self {
             association,
             rules,
@@ -87,7 +91,8 @@ impl Receiver {
             watch,
             observer: Observer::default(),
             current: None,
-            files: Vec::new(),
+            files: Files::at_most(quota.max_summaries),
+            account: Account::new(quota),
             error: None,
         }
     }
@@ -104,9 +109,9 @@ impl Receiver {
         &self.association
     }
 
-    /// The files that were offered so far, stored or not.
+    /// The files that were offered so far, stored or not: as many of them as the [`Quota`](crate::Quota) allows summaries.
     pub fn files(&self) -> &[FileReport] {
-        &self.files
+        self.files.kept()
     }
 
     /// The report of the transfer so far.
@@ -169,8 +174,9 @@ impl Receiver {
         if let Err(reason) = reply {
             self.current = None;
             self.conclude(FileReport::refused(name::shown(&offer.name), reason), None);
-            return Ok(());
+            return self.account.refused().map_err(ReceiveError::Refused);
         }
+        self.account.accepted(offer.size);
         match self.take_content(offer).await {
             Ok(()) => self.say(frame::verdict(&Ok(()))).await,
             Err(Stop::Association(error)) => Err(error),
@@ -184,6 +190,7 @@ impl Receiver {
     }
 
     async fn begin(&mut self, offer: &Offer) -> Result<(), FileError> {
+        self.account.check(offer.size)?;
         let rules = &self.rules;
         let name = name::check(&offer.name)?.to_owned();
         if !rules.accepts_hidden {
@@ -264,7 +271,7 @@ impl Receiver {
     fn conclude(&mut self, file: FileReport, warning: Option<&str>) {
         let warning = warning.map(str::to_owned);
         self.observer.hear(&Event::Ended { file: file.clone(), warning });
-        self.files.push(file);
+        self.files.add(file);
     }
 
     /// Reports to the sender that the file failed, and waits briefly for its confirmation.

@@ -8,6 +8,10 @@ use serde::Serialize;
 
 use crate::frame::Digest;
 
+mod files;
+
+pub(crate) use files::Files;
+
 /// Name and version of the form of [`Report`].
 pub const SCHEMA: &str = "polypath/transfer-1";
 
@@ -55,6 +59,8 @@ pub struct Report {
     pub blocked_s: BlockedReport,
     /// The files that were tried, in their order.
     pub files: Vec<FileReport>,
+    /// Files that were tried after those. A receiver keeps the summaries of a limited number ([`Quota`](crate::Quota)).
+    pub files_omitted: u64,
     /// The paths of the association.
     pub paths: Vec<PathReport>,
 }
@@ -141,22 +147,23 @@ impl Report {
     pub(crate) fn new(
         side: Side,
         association: &Association,
-        files: Vec<FileReport>,
+        files: Files,
         elapsed: Duration,
         error: Option<String>,
     ) -> Self {
-        let stored = |file: &&FileReport| file.status == FileStatus::Stored;
-        let bytes = files.iter().filter(stored).map(|file| file.bytes).sum();
+        let (all_stored, bytes) = (files.all_stored(), files.stored_bytes());
+        let (files, files_omitted) = files.into_parts();
         Self {
             schema: SCHEMA,
             role: side,
-            complete: error.is_none() && files.iter().all(|file| stored(&file)),
+            complete: error.is_none() && all_stored,
             error,
             bytes,
             duration_s: elapsed.as_secs_f64(),
             goodput_bit_s: per_second(bytes, elapsed),
             blocked_s: blocked(association),
             files,
+            files_omitted,
             paths: paths(side, association, elapsed),
         }
     }
@@ -173,6 +180,7 @@ impl Report {
             goodput_bit_s: 0.0,
             blocked_s: BlockedReport::default(),
             files: Vec::new(),
+            files_omitted: 0,
             paths: Vec::new(),
         }
     }

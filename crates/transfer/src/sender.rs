@@ -15,7 +15,7 @@ use crate::error::SendError;
 use crate::event::{Event, Observer};
 use crate::frame::{self, Digest, Frame, Offer, Reply};
 use crate::name;
-use crate::report::{FileReport, Report, Side};
+use crate::report::{FileReport, Files, Report, Side};
 use crate::source::Source;
 use crate::wait::{shut_down, while_progressing};
 
@@ -51,7 +51,7 @@ pub struct Sender {
     /// Size of the send buffer in bytes: no message can be larger.
     send_buffer: u64,
     observer: Observer,
-    files: Vec<FileReport>,
+    files: Files,
     error: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl Sender {
             idle_timeout: IDLE_TIMEOUT,
             send_buffer,
             observer: Observer::default(),
-            files: Vec::new(),
+            files: Files::all(),
             error: None,
         }
     }
@@ -124,7 +124,7 @@ impl Sender {
 
     /// The files that were tried so far, stored or not.
     pub fn files(&self) -> &[FileReport] {
-        &self.files
+        self.files.kept()
     }
 
     /// The report of the transfer so far.
@@ -198,7 +198,7 @@ impl Sender {
 
     fn conclude(&mut self, file: FileReport) {
         self.observer.hear(&Event::Ended { file: file.clone(), warning: None });
-        self.files.push(file);
+        self.files.add(file);
     }
 
     async fn send_file(&mut self, source: Source, following: u32) -> Outcome {

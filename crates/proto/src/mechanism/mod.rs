@@ -16,6 +16,7 @@ pub(crate) mod multiple_fast_rtx;
 pub(crate) mod outage;
 pub(crate) mod path_scheduler;
 pub(crate) mod peer_limit;
+pub(crate) mod reneging_limit;
 pub(crate) mod reordering;
 pub(crate) mod reschedule;
 pub(crate) mod rtx_policy;

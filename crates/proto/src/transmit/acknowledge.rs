@@ -213,6 +213,11 @@ impl Transmitter {
             Err(problem) => return AckOutcome::Refused(problem),
         }
         self.acknowledged = true;
+        // A SACK may take back all that it names, an NR-SACK may have promised not to.
+        let is_believed = !self.stats.seldom.reneging.is_distrusted()
+            || matches!(report.release, Release::Reported);
+        let report = &if is_believed { *report } else { report.without_blocks() };
+        let blocks = report.blocks;
         let mut changes = PerPath::new();
         self.note_low_ends(cx, &mut changes);
         let mut delta = AckDelta::default();
@@ -386,6 +391,10 @@ impl Transmitter {
         if withdrawn.chunks > 0 || withdrawn.is_stale {
             let stats = &mut *self.stats.seldom;
             stats.chunks_withdrawn += u64::from(withdrawn.chunks);
+            if withdrawn.chunks > 0 {
+                let (base, next) = (self.outstanding.base(), self.outstanding.next_tsn());
+                stats.reneging.note(withdrawn.chunks, base, next);
+            }
             stats.stale_sacks += u64::from(withdrawn.is_stale);
         }
         withdrawn

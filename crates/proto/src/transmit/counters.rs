@@ -1,5 +1,6 @@
 //! What the transmitter counts itself.
 
+use crate::mechanism::reneging_limit::RenegingLimit;
 use crate::types::{Lazy, Vacant};
 use crate::{AbandonedMessages, AssociationStats};
 
@@ -18,11 +19,13 @@ macro_rules! counters {
         pub(crate) struct SeldomTransmitCounters {
             $(pub(crate) $seldom: u64,)*
             pub(crate) abandoned: AbandonedMessages,
+            /// Not a counter, but needed as seldom.
+            pub(crate) reneging: RenegingLimit,
         }
 
         impl Vacant for SeldomTransmitCounters {
             const VACANT: &'static Self =
-                &Self { $($seldom: 0,)* abandoned: AbandonedMessages::NONE };
+                &Self { $($seldom: 0,)* abandoned: AbandonedMessages::NONE, reneging: RenegingLimit::NONE };
         }
 
         impl TransmitCounters {

@@ -32,6 +32,12 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// The same of a receiver whose gap ack blocks are not believed.
+    pub(crate) fn without_blocks(&self) -> Self {
+        const NONE: &GapAckBlocks<'_> = &GapAckBlocks::Borrowed(&[]);
+        Self { blocks: NONE, release: Release::Nothing, ..*self }
+    }
+
     /// Whether it acknowledges this TSN.
     pub(crate) fn covers(&self, tsn: Tsn) -> bool {
         let offset = tsn.distance_from(self.cumulative);

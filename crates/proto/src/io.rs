@@ -97,6 +97,14 @@ pub enum Body<'a> {
 }
 
 impl<'a> Body<'a> {
+    /// Size of the packet in bytes, from the common header on.
+    pub fn encoded_len(&self) -> usize {
+        match self {
+            Self::Datagram(bytes) | Self::Part { datagram: bytes, .. } => bytes.len(),
+            Self::Structured(packet) | Self::Damaged { packet, .. } => packet.encoded_len(),
+        }
+    }
+
     /// The encoded packet; `None` if it is a structure.
     pub fn datagram(&self) -> Option<&'a [u8]> {
         match *self {

@@ -161,6 +161,8 @@ pub struct Identity {
 pub enum Notice {
     /// Packets from this address belong to the association too.
     PeerAddress(IpAddr),
+    /// The peer has answered from this address, which it had only said to have.
+    PeerAddressConfirmed(IpAddr),
     /// The peer has left this address.
     PeerAddressGone(IpAddr),
     /// Packets with its tag that begin with an ASCONF belong to it, wherever they come from.

@@ -6,7 +6,7 @@ use crate::congestion::CorrectionCause;
 use crate::paths::failover;
 use crate::paths::reach::{Signal, Thresholds, Transition};
 use crate::paths::stopwatch::Condition;
-use crate::{AssociationEnd, Cx, Event, Instant, PathChange, PathId, ProbeEvent};
+use crate::{AssociationEnd, Cx, Event, Instant, Notice, PathChange, PathId, ProbeEvent};
 
 impl Association {
     fn thresholds(&self, id: PathId) -> Thresholds {
@@ -58,6 +58,7 @@ impl Association {
         if transition == Transition::Confirmed {
             let remote = path.remote;
             self.trial_passed(remote);
+            self.notices.push_back(Notice::PeerAddressConfirmed(remote));
         }
         if transition == Transition::Cleared && sign == Signal::HeartbeatAck {
             let sending = &mut self.transmitter.paths[id];

@@ -327,6 +327,14 @@ pub struct EndpointConfig {
     pub cookie_secret_life: Duration,
     /// Most associations at a time; INIT beyond is answered with ABORT (out of resource).
     pub max_associations: u32,
+    /// Most associations at a time that peers at one address begin, by the address that their INIT came from; of IPv6
+    /// addresses the first 64 bits count. INIT beyond is answered with ABORT, which says so. `None`: any number.
+    pub max_associations_per_address: Option<u32>,
+    /// Most bytes that the receive buffers of all associations together hold which peers began, by what the data really costs in memory.
+    /// When half of that is in use, each gets a part; the windows of those who hold more shrink, and DATA beyond is dropped
+    /// until the program reads. Near the limit, further associations are refused (out of resource). `None`: as many as
+    /// [`max_associations`](Self::max_associations) and the receive buffers allow.
+    pub max_buffered_bytes: Option<u64>,
     /// Answers to packets out of the blue (ABORT, SHUTDOWN COMPLETE, ERROR) per second at most.
     pub max_out_of_the_blue_answers_per_s: u32,
     /// Configuration of associations that peers begin.
@@ -350,6 +358,8 @@ impl Default for EndpointConfig {
             cookie_life: Duration::from_secs(60),
             cookie_secret_life: Duration::from_secs(3600),
             max_associations: 65_536,
+            max_associations_per_address: None,
+            max_buffered_bytes: None,
             max_out_of_the_blue_answers_per_s: 100,
             association: AssociationConfig::default(),
         }

@@ -96,7 +96,9 @@ impl Endpoint {
             }
             CookieAction::Restart => {
                 let Cookie { local_tag, peer_addresses, encapsulation, .. } = cookie;
-                self.table.renew(id, *local_tag, peer_addresses, *encapsulation);
+                let proved = peer_addresses.get(..1).unwrap_or_default();
+                let addresses = (proved, &peer_addresses[..]);
+                self.table.renew(id, *local_tag, addresses, *encapsulation);
                 association.restart(cx, established);
             }
             CookieAction::Complete => association.complete_handshake(cx, established),
@@ -161,7 +163,7 @@ impl Endpoint {
         {
             return self.refuse(cx, &to, peer.tag, added).map(InitAction::Reply);
         }
-        Ok(InitAction::Reply(self.init_ack(cx, &to, &peer, &own)))
+        self.init_ack(cx, &to, &peer, &own).map(InitAction::Reply)
     }
 }
 

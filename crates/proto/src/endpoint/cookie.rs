@@ -41,12 +41,25 @@ use crate::{Duration, Encapsulation, Instant};
 
 /// Version of the layout; a cookie lives no longer than the process that made it, so there is only one at a time.
 const VERSION: u8 = 1;
+/// The same with a [`CodeLength::Short`].
+const SHORT_VERSION: u8 = 2;
 /// Length of the secret and of the authentication code in bytes.
 const MAC_LEN: usize = 32;
+/// Length of the authentication code where room is scarce. It is never checked anywhere but here, so 128 bits do.
+const SHORT_MAC_LEN: usize = 16;
 /// Length of the longest cookie in bytes.
 const MAX_LEN: usize = 57 + 5 + 17 + 1 + 4 + 17 * MAX_ADDRESSES + MAX_AUTH_LEN + MAC_LEN;
 /// Length of the longest offers of both sides.
 const MAX_AUTH_LEN: usize = 2 * AuthOffer::MAX_COOKIE_BYTES;
+
+/// Which authentication code a cookie gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CodeLength {
+    /// Of 256 bits.
+    Long,
+    /// Of 128 bits, for the answer to an INIT that is so small that it would be too large otherwise.
+    Short,
+}
 
 /// Why a cookie was not read: not one of ours, or no longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +105,6 @@ impl Cookie {
     }
 
     fn append_to(&self, out: &mut Vec<u8>) {
-        out.push(VERSION);
         out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.life.as_nanos().to_be_bytes());
         for number in [
@@ -136,7 +148,7 @@ impl Cookie {
     /// Reads the content of a cookie, which is input from outside even if it is authentic.
     fn read(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
-        if reader.u8()? != VERSION {
+        if !matches!(reader.u8()?, VERSION | SHORT_VERSION) {
             return None;
         }
         let has_adaptation;
@@ -187,12 +199,23 @@ impl CookieSecrets {
     }
 
     /// The cookie as it goes out.
-    pub(super) fn seal(&mut self, cookie: &Cookie, now: Instant, rng: &mut dyn Rng) -> Vec<u8> {
+    pub(super) fn seal(
+        &mut self,
+        cookie: &Cookie,
+        code: CodeLength,
+        now: Instant,
+        rng: &mut dyn Rng,
+    ) -> Vec<u8> {
         self.rotate(now, rng);
         let mut out = Vec::with_capacity(MAX_LEN.min(160));
+        let (version, len) = match code {
+            CodeLength::Long => (VERSION, MAC_LEN),
+            CodeLength::Short => (SHORT_VERSION, SHORT_MAC_LEN),
+        };
+        out.push(version);
         cookie.append_to(&mut out);
         let mac = self.current.code_of(&out);
-        out.extend_from_slice(mac.as_bytes());
+        out.extend_from_slice(&mac.as_bytes()[..len]);
         out
     }
 
@@ -201,11 +224,13 @@ impl CookieSecrets {
         if bytes.len() > MAX_LEN {
             return Err(CookieError::NotAuthentic);
         }
-        let (content, mac) =
-            bytes.split_last_chunk::<MAC_LEN>().ok_or(CookieError::NotAuthentic)?;
+        // The version is part of what is authenticated: a long code cannot be cut to a short one.
+        let len = if bytes.first() == Some(&SHORT_VERSION) { SHORT_MAC_LEN } else { MAC_LEN };
+        let content_len = bytes.len().checked_sub(len).ok_or(CookieError::NotAuthentic)?;
+        let (content, mac) = bytes.split_at(content_len);
         let secret = self.secret_for(content, now).ok_or(CookieError::NotAuthentic)?;
         // The comparison takes the same time wherever the first difference is: it is that of `blake3::Hash`.
-        if secret.code_of(content) != *mac {
+        if first_bytes(secret.code_of(content).as_bytes(), len) != first_bytes(mac, len) {
             return Err(CookieError::NotAuthentic);
         }
         Cookie::read(content).ok_or(CookieError::Malformed)
@@ -231,6 +256,13 @@ impl CookieSecrets {
         let secret = core::mem::replace(&mut self.current, Secret::draw(now, rng));
         self.previous = Some(Previous { secret, until: now + self.max_cookie_life });
     }
+}
+
+/// So many bytes of a code, and zeros.
+fn first_bytes(code: &[u8], len: usize) -> blake3::Hash {
+    let mut bytes = [0; MAC_LEN];
+    bytes[..len].copy_from_slice(&code[..len]);
+    bytes.into()
 }
 
 impl fmt::Debug for CookieSecrets {

@@ -1,5 +1,8 @@
 //! Where each packet goes (RFC 9260 sections 5.1, 8.4 and 8.5).
 
+use alloc::format;
+use core::net::IpAddr;
+
 use polypath_wire::{Abort, Cause, Causes, Chunk, chunk_type};
 
 use super::Endpoint;
@@ -123,18 +126,23 @@ impl Endpoint {
         if let Some(id) = self.table.by_any_peer(packet.ports(), &peer.addresses, carried) {
             return Ok(Route::Collision(id));
         }
-        if let Some(causes) = self.refusal(to.local_port) {
+        if let Some(causes) = self.refusal(to.local_port, received.remote) {
             return self.refuse(cx, &to, peer.tag, causes).map(Route::Reply);
         }
         let own = self.fresh_init(cx);
-        Ok(Route::Reply(self.init_ack(cx, &to, &peer, &own)))
+        self.init_ack(cx, &to, &peer, &own).map(Route::Reply)
     }
 
-    /// Why no association can begin now at this port.
-    pub(super) fn refusal(&self, local_port: u16) -> Option<Causes<'static>> {
+    /// Why no association can begin now with a peer at this port and address.
+    pub(super) fn refusal(&self, local_port: u16, address: IpAddr) -> Option<Causes<'static>> {
         if !self.config.listening || !self.is_bound(local_port) {
             Some(Causes::empty())
-        } else if !self.limits.has_room(self.table.len()) {
+        } else if let Some(limit) = self.origins.exhausted(address) {
+            let reason = format!("at most {limit} associations at a time from one address");
+            Some(Causes::build([Cause::UserInitiatedAbort(reason.as_bytes())]))
+        } else if !self.limits.has_room(self.table.len())
+            || self.budget.as_ref().is_some_and(|budget| !budget.has_room())
+        {
             Some(Causes::build([Cause::OutOfResource]))
         } else {
             None

@@ -13,6 +13,7 @@ use crate::association::handshake::cookie::Cookie;
 use crate::association::handshake::view::Established;
 use crate::config::{ErrorDetection, SharedConfig};
 use crate::extension::auth::{Trust, vouch_by_cookie};
+use crate::receive::budget::Share;
 use crate::types::{AddressList, PeerAddress};
 use crate::{Association, AssociationId, Cx, Identity, Received, Transmit};
 
@@ -42,13 +43,20 @@ impl Endpoint {
                 let cookie = &established.cookie;
                 let ports = packet.ports();
                 let Cookie { local_tag, peer_addresses, encapsulation, .. } = cookie;
-                let id = self.table.insert(*local_tag, ports, peer_addresses, *encapsulation);
+                // Who got the cookie is at the first address. Packets may carry any other one as their source.
+                let proved = peer_addresses.first().copied().unwrap_or(received.remote);
+                let addresses = (&[proved][..], &peer_addresses[..]);
+                let id = self.table.insert(*local_tag, ports, addresses, *encapsulation);
+                self.origins.add(id, proved);
                 if self.config.association.error_detection != ErrorDetection::Crc32c {
                     self.table.accept_zero_checksum(id);
                 }
                 let identity = self.identity_of(cookie);
                 let config = SharedConfig::clone(&self.accepted);
                 let mut association = Association::accept(cx, config, identity, *established);
+                if let Some(budget) = &self.budget {
+                    association.share_buffer(Share::of(budget));
+                }
                 // It passes over the COOKIE ECHO; DATA may follow.
                 association.handle_echo(cx, received, trust);
                 Ok(Route::New(id, association))
@@ -76,7 +84,8 @@ impl Endpoint {
             let error = stale_cookie(by);
             return self.answer_stranger(cx, &to, cookie.peer_tag, error).map(EchoVerdict::Reply);
         }
-        if let Some(causes) = self.refusal(to.local_port) {
+        let proved = cookie.source().map_or(received.remote, |source| source.address);
+        if let Some(causes) = self.refusal(to.local_port, proved) {
             return self.refuse(cx, &to, cookie.peer_tag, causes).map(EchoVerdict::Reply);
         }
         let life = self.config.cookie_life * 2;

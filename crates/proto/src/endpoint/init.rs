@@ -1,12 +1,15 @@
 //! Answers of an endpoint that keeps nothing in mind for them: INIT ACK, and what strangers are told.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use polypath_wire::{Abort, Causes, Checksum, Chunk, Init, Packet};
 use smallvec::smallvec;
 
 use super::Endpoint;
+use super::amplification::{first_that_fit, most_answer_bytes};
+use super::cookie::CodeLength;
 use super::route::{DropReason, Incoming};
 use crate::association::handshake::cookie::{Cookie, TieTags};
 use crate::association::handshake::init_parameters::{
@@ -30,6 +33,8 @@ pub(super) struct ReturnPath {
     pub(super) local_port: u16,
     pub(super) remote: PeerAddress,
     pub(super) remote_port: u16,
+    /// Size of the packet that is answered, from the common header on.
+    pub(super) received_bytes: usize,
 }
 
 /// What this side puts into an INIT ACK.
@@ -56,6 +61,7 @@ impl ReturnPath {
             local_port: packet.destination_port(),
             remote,
             remote_port: packet.source_port(),
+            received_bytes: received.body.encoded_len(),
         }
     }
 }
@@ -116,13 +122,44 @@ impl Endpoint {
     }
 
     /// INIT ACK with a cookie that holds everything; nothing of it stays here (RFC 9260 section 5.1 B).
+    ///
+    /// It is no larger than [`most_answer_bytes`] says: otherwise the code of the cookie is shorter, and fewer addresses are listed.
+    /// If even that were too large, it would count among the answers to strangers.
     pub(super) fn init_ack(
         &mut self,
         cx: &mut Cx<'_>,
         to: &ReturnPath,
         peer: &PeerInit,
         own: &OwnInit,
-    ) -> Box<Transmit> {
+    ) -> Result<Box<Transmit>, DropReason> {
+        let sealed = self.seal_cookie(cx, to, peer, (own, CodeLength::Long));
+        let remote = to.remote;
+        let most = most_answer_bytes(to.received_bytes, remote.address, remote.encapsulation);
+        let whole = self.init_ack_listing(to, peer, own, (&sealed, &self.local_addresses));
+        if whole.packet.encoded_len() <= most {
+            return Ok(whole);
+        }
+        let sealed = self.seal_cookie(cx, to, peer, (own, CodeLength::Short));
+        let bare = &OwnInit { offered: own.offered & peer.capabilities, ..own.clone() };
+        let least = self.init_ack_listing(to, peer, bare, (&sealed, &[to.local]));
+        let Some(room) = most.checked_sub(least.packet.encoded_len()) else {
+            return match self.limits.take_answer(cx.now) {
+                true => Ok(least),
+                false => Err(DropReason::AnswerLimit),
+            };
+        };
+        let listed = first_that_fit(&self.local_addresses, to.local, room);
+        Ok(self.init_ack_listing(to, peer, bare, (&sealed, &listed)))
+    }
+
+    /// All that the COOKIE ECHO is to bring back.
+    fn seal_cookie(
+        &mut self,
+        cx: &mut Cx<'_>,
+        to: &ReturnPath,
+        peer: &PeerInit,
+        (own, code): (&OwnInit, CodeLength),
+    ) -> Vec<u8> {
         let outbound_streams = own.outbound_streams.clamp(1, peer.inbound_streams);
         let max_inbound_streams = own.max_inbound_streams.max(1);
         let mut peer_addresses = AddressList::from_slice(&[to.remote.address]);
@@ -150,16 +187,23 @@ impl Endpoint {
             local_address: to.local,
             peer_addresses,
         };
-        let sealed = self.secrets.seal(&cookie, cx.now, cx.rng);
-        let parameters = init_ack_parameters(
-            &self.local_addresses,
-            to.local,
-            to.remote,
-            peer,
-            &sealed,
-            own.offered,
-            auth,
-        );
+        self.secrets.seal(&cookie, code, cx.now, cx.rng)
+    }
+
+    /// INIT ACK with this cookie, which lists these of our addresses as far as they mean something to the peer.
+    fn init_ack_listing(
+        &self,
+        to: &ReturnPath,
+        peer: &PeerInit,
+        own: &OwnInit,
+        (sealed, local): (&[u8], &[IpAddr]),
+    ) -> Box<Transmit> {
+        let outbound_streams = own.outbound_streams.clamp(1, peer.inbound_streams);
+        let max_inbound_streams = own.max_inbound_streams.max(1);
+        // Without an offer of the peer, none is made.
+        let auth = own.auth.as_ref().filter(|_| peer.auth.is_some());
+        let parameters =
+            init_ack_parameters(local, to.local, to.remote, peer, sealed, own.offered, auth);
         let init_ack = Init {
             initiate_tag: own.tag,
             a_rwnd: own.a_rwnd.max(MIN_INITIAL_WINDOW),

@@ -1,11 +1,13 @@
 //! An SCTP port: routes packets to associations, and answers what belongs to none (RFC 9260 sections 5, 8.4 and 8.5).
 
+mod amplification;
 mod collision;
 pub(crate) mod cookie;
 mod dispatch;
 mod echo;
 mod init;
 mod limits;
+mod origins;
 mod route;
 mod spent_tags;
 mod table;
@@ -17,6 +19,7 @@ use smallvec::SmallVec;
 
 use crate::config::{AssociationConfig, EndpointConfig, ErrorDetection, SharedConfig};
 use crate::io::LOWER_LAYER_LOCAL;
+use crate::receive::budget::{Budget, SharedBudget};
 use crate::types::address_scope::{is_unicast, reaches};
 use crate::types::{AddressList, MAX_ADDRESSES, PeerAddress};
 use crate::{
@@ -25,8 +28,9 @@ use crate::{
 };
 use cookie::CookieSecrets;
 use limits::EndpointLimits;
+use origins::Origins;
 use spent_tags::SpentTags;
-use table::{AssociationTable, Ports};
+use table::{AddressProof, AssociationTable, Ports};
 
 pub use route::{Collision, DropReason, Route};
 
@@ -51,6 +55,9 @@ pub struct Endpoint {
     spent: SpentTags,
     secrets: CookieSecrets,
     limits: EndpointLimits,
+    origins: Origins,
+    /// Memory of the associations that peers began, if it is limited.
+    budget: Option<SharedBudget>,
     dropped: [u64; DropReason::COUNT],
 }
 
@@ -71,6 +78,8 @@ impl Endpoint {
             CookieSecrets::new(config.cookie_secret_life, max_cookie_life, cx.now, cx.rng);
         Self {
             limits: EndpointLimits::new(&config, cx.now),
+            origins: Origins::new(config.max_associations_per_address),
+            budget: config.max_buffered_bytes.map(|bytes| SharedBudget::new(Budget::new(bytes))),
             accepted: config.association.clone().shared(),
             config,
             local_port,
@@ -145,7 +154,7 @@ impl Endpoint {
         let (identity, peer) = self.prepare_connect(cx, &config, ports, peer)?;
         let addresses: AddressList = peer.iter().map(|peer| peer.address).collect();
         let carried = peer.first().map_or(Encapsulation::None, |peer| peer.encapsulation);
-        let id = self.table.insert(identity.local_tag, ports, &addresses, carried);
+        let id = self.table.insert(identity.local_tag, ports, (&addresses, &[]), carried);
         if config.error_detection != ErrorDetection::Crc32c {
             self.table.accept_zero_checksum(id);
         }
@@ -232,11 +241,17 @@ impl Endpoint {
     /// Takes note of a change inside an association.
     pub fn on_notice(&mut self, id: AssociationId, notice: Notice) {
         match notice {
-            Notice::PeerAddress(address) => self.table.add_address(id, address),
+            Notice::PeerAddress(address) => {
+                self.table.add_address(id, address, AddressProof::Claimed);
+            }
+            Notice::PeerAddressConfirmed(address) => {
+                self.table.add_address(id, address, AddressProof::Confirmed);
+            }
             Notice::PeerAddressGone(address) => self.table.remove_address(id, address),
             Notice::TakesNewcomers => self.table.take_newcomers(id),
             Notice::TakesAddressChanges => self.table.take_address_changes(id),
             Notice::Closed => {
+                self.origins.remove(id);
                 if let Some(tag) = self.table.remove(id) {
                     self.spent.add(tag);
                 }
@@ -267,6 +282,12 @@ impl Endpoint {
     /// Associations that have not given [`Notice::Closed`].
     pub fn association_count(&self) -> usize {
         self.table.len()
+    }
+
+    /// Bytes in the receive buffers of all associations that peers began, if
+    /// [`max_buffered_bytes`](EndpointConfig::max_buffered_bytes) limits them.
+    pub fn buffered_bytes(&self) -> Option<u64> {
+        self.budget.as_ref().map(|budget| budget.used())
     }
 
     /// Packets dropped for this reason so far.

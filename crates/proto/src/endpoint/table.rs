@@ -1,6 +1,6 @@
 //! Which association a packet belongs to.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::{IpAddr, Ipv4Addr};
 
 use polypath_wire::ChecksumPolicy;
@@ -20,6 +20,8 @@ const MOST_ADDRESSES: usize = 2 * MAX_ADDRESSES;
 pub(super) struct AssociationTable {
     by_tag: BTreeMap<u32, TableEntry>,
     by_peer: BTreeMap<Contact, AssociationId>,
+    /// Where a peer only says that it is.
+    claimed: BTreeSet<Contact>,
     tags: BTreeMap<AssociationId, u32>,
     next_id: u32,
 }
@@ -38,6 +40,15 @@ struct Contact {
     address: IpAddr,
     /// UDP port of the peer when the association began. Behind one translator, hosts differ in nothing else.
     udp_port: Option<u16>,
+}
+
+/// What speaks for an address of a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AddressProof {
+    /// The peer says that it has the address, which may be that of somebody else (RFC 5062 section 2): it blocks nobody.
+    Claimed,
+    /// The peer has answered from there, or the user says that it is the peer's.
+    Confirmed,
 }
 
 /// What is known of one association.
@@ -82,12 +93,13 @@ impl TableEntry {
 }
 
 impl AssociationTable {
-    /// Adds an association. Addresses that belong to another association with the same ports stay there.
+    /// Adds an association whose peer is at `confirmed`, and says that it has the addresses `claimed`, too. Confirmed addresses of
+    /// another association with the same ports stay there.
     pub(super) fn insert(
         &mut self,
         tag: u32,
         ports: Ports,
-        addresses: &[IpAddr],
+        (confirmed, claimed): (&[IpAddr], &[IpAddr]),
         carried: Encapsulation,
     ) -> AssociationId {
         let mut id = AssociationId(self.next_id);
@@ -108,19 +120,60 @@ impl AssociationTable {
                 takes_address_changes: false,
             },
         );
-        addresses.iter().for_each(|address| self.add_address(id, *address));
+        self.add_addresses(id, confirmed, claimed);
         id
     }
 
-    /// Adds an address of the peer. If another association with the same port has it, as behind a translator that both peers share,
-    /// only packets with the right tag are found by it.
-    pub(super) fn add_address(&mut self, id: AssociationId, address: IpAddr) {
+    fn add_addresses(&mut self, id: AssociationId, confirmed: &[IpAddr], claimed: &[IpAddr]) {
+        confirmed
+            .iter()
+            .for_each(|address| self.add_address(id, *address, AddressProof::Confirmed));
+        claimed.iter().for_each(|address| self.add_address(id, *address, AddressProof::Claimed));
+    }
+
+    /// Adds an address of the peer, or confirms it. If another association with the same port has it, as behind a translator that
+    /// both peers share, only packets with the right tag are found by it; but if that one only claims an address that is
+    /// confirmed here, the address leaves it.
+    pub(super) fn add_address(&mut self, id: AssociationId, address: IpAddr, proof: AddressProof) {
         let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) else {
             return;
         };
-        self.by_peer.entry(entry.contact(address)).or_insert(id);
+        let contact = entry.contact(address);
         if !entry.addresses.contains(&address) && entry.addresses.len() < MOST_ADDRESSES {
             entry.addresses.push(address);
+        }
+        match (self.by_peer.get(&contact).copied(), proof) {
+            (None, AddressProof::Claimed) => {
+                self.claimed.insert(contact);
+                self.by_peer.insert(contact, id);
+            }
+            (None, AddressProof::Confirmed) => {
+                self.by_peer.insert(contact, id);
+            }
+            (Some(_), AddressProof::Claimed) => {}
+            (Some(owner), AddressProof::Confirmed) => {
+                if self.settle_claim(&contact) && owner != id {
+                    self.by_peer.insert(contact, id);
+                    self.leave(owner, address);
+                }
+            }
+        }
+    }
+
+    /// A claim is no claim any more; whether it was one.
+    fn settle_claim(&mut self, contact: &Contact) -> bool {
+        let was_claimed = self.claimed.remove(contact);
+        if was_claimed && self.claimed.is_empty() {
+            // An empty set would keep memory.
+            self.claimed = BTreeSet::new();
+        }
+        was_claimed
+    }
+
+    /// The address is somebody else's.
+    fn leave(&mut self, id: AssociationId, address: IpAddr) {
+        if let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) {
+            entry.addresses.retain(|known| *known != address);
         }
     }
 
@@ -131,8 +184,13 @@ impl AssociationTable {
         };
         entry.addresses.retain(|known| *known != address);
         let key = entry.contact(address);
-        if self.by_peer.get(&key) == Some(&id) {
-            self.by_peer.remove(&key);
+        self.vacate(&key, id);
+    }
+
+    fn vacate(&mut self, contact: &Contact, id: AssociationId) {
+        if self.by_peer.get(contact) == Some(&id) {
+            self.by_peer.remove(contact);
+            self.settle_claim(contact);
         }
     }
 
@@ -174,14 +232,14 @@ impl AssociationTable {
         &mut self,
         id: AssociationId,
         tag: u32,
-        addresses: &[IpAddr],
+        (confirmed, claimed): (&[IpAddr], &[IpAddr]),
         carried: Encapsulation,
     ) {
         let Some(entry) = self.take_entry(id) else { return };
         self.tags.insert(id, tag);
         let (addresses_yet, udp_port) = (AddressList::new(), udp_port(carried));
         self.by_tag.insert(tag, TableEntry { addresses: addresses_yet, udp_port, ..entry });
-        addresses.iter().for_each(|address| self.add_address(id, *address));
+        self.add_addresses(id, confirmed, claimed);
     }
 
     /// Forgets an association. Returns its tag, if there is one.
@@ -242,7 +300,7 @@ impl AssociationTable {
         next.is_some_and(|(contact, _)| contact.ports.local == port)
     }
 
-    /// The association that one of the addresses belongs to, tried in order. The first is where packets come from; if that is no
+    /// The association that one of the addresses belongs to, tried in order, as far as they are confirmed there. The first is where packets come from; if that is no
     /// private one, and they are carried over UDP, as behind translators, private ones say nothing: hosts of many networks have
     /// the same.
     ///
@@ -258,7 +316,9 @@ impl AssociationTable {
         let listed = listed.iter().filter(|address| all_tell || !is_private(**address));
         core::iter::once(source)
             .chain(listed)
-            .find_map(|address| self.exactly(ports, *address, carried))
+            .map(|address| Contact { ports, address: *address, udp_port: udp_port(carried) })
+            .filter(|contact| !self.claimed.contains(contact))
+            .find_map(|contact| self.by_peer.get(&contact).copied())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -268,7 +328,10 @@ impl AssociationTable {
     /// Whether nothing at all is kept.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.by_tag.is_empty() && self.by_peer.is_empty() && self.tags.is_empty()
+        self.by_tag.is_empty()
+            && self.by_peer.is_empty()
+            && self.claimed.is_empty()
+            && self.tags.is_empty()
     }
 
     fn take_entry(&mut self, id: AssociationId) -> Option<TableEntry> {
@@ -276,9 +339,7 @@ impl AssociationTable {
         let entry = self.by_tag.remove(&tag)?;
         for address in &entry.addresses {
             let key = entry.contact(*address);
-            if self.by_peer.get(&key) == Some(&id) {
-                self.by_peer.remove(&key);
-            }
+            self.vacate(&key, id);
         }
         Some(entry)
     }

@@ -5,6 +5,7 @@
 //! kept, unless a policy makes the receiver discard it ([`reneging`]).
 
 mod ack_policy;
+pub(crate) mod budget;
 mod buffer_size;
 mod claimed;
 pub(crate) mod nr_sack_build;
@@ -21,6 +22,7 @@ use smallvec::SmallVec;
 use thiserror::Error;
 
 use self::ack_policy::{AckPolicy, PacketSummary};
+use self::budget::Share;
 use self::buffer_size::{RightSizing, SizingView};
 use self::nr_sack_build::{Cut, MIN_NR_SACK_BYTES, Promise};
 use self::reassembly::interleaved::Taken;
@@ -200,6 +202,7 @@ impl Receiver {
     /// Takes over what the user has not read of the receiver `before`, and says how many messages of streams that nobody has
     /// claimed that is. They go on to take their room.
     pub fn inherit(&mut self, before: &mut Self) -> usize {
+        self.window.share(before.window.take_share());
         let mut messages = 0;
         while let Some(message) = before.reassembly.receive() {
             messages += 1;
@@ -211,6 +214,11 @@ impl Receiver {
             message.fragments.iter().for_each(|fragment| window.hold(fragment.len()));
         });
         messages
+    }
+
+    /// Counts what is held in a budget, too, which limits it.
+    pub(crate) fn share(&mut self, share: Share) {
+        self.window.share(share);
     }
 
     /// Lets these of the peer's streams begin anew with SSN 0; all of them if none is listed.
@@ -593,6 +601,8 @@ impl Receiver {
         if tsn == self.tsns.cumulative().next()
             && !self.reassembly.has_messages()
             && !self.begin_partial_delivery()
+            // When other associations hold too much, it is not this message that is too large.
+            && !self.window.is_held_back()
         {
             return Err(DataError::MessageTooLarge { stream });
         }

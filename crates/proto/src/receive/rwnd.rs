@@ -1,5 +1,9 @@
 //! The receive window: what is held, what is accepted, what is advertised (RFC 9260 section 6.2).
 
+use core::mem;
+
+use super::budget::Share;
+
 /// What a chunk is taken to cost beyond its user data: bookkeeping, allocator, its share of a tree node.
 const CHUNK_OVERHEAD: u64 = 256;
 
@@ -11,21 +15,38 @@ const MEMORY_FACTOR: u64 = 4;
 /// Two quantities are counted: user data, which the advertised window speaks of, and memory, which includes an
 /// overhead per chunk, so that chunks of one byte cannot hold many times the buffer. When memory is the scarcer one, it
 /// bounds the advertised window too.
+///
+/// A third one is the memory of all associations of an endpoint, where that is [limited](Share).
 #[derive(Debug)]
 pub struct ReceiveWindow {
     buffer: u32,
-    mtu: u32,
-    buffered: u64,
-    memory: u64,
-    peak: u64,
     /// User data that the peer may still send after all that has arrived, as last advertised.
     credit: u32,
+    buffered: u64,
+    memory: u64,
+    peak: u32,
+    mtu: u16,
+    share: Share,
 }
 
 impl ReceiveWindow {
     /// An empty buffer of `buffer` bytes that the handshake has advertised.
     pub fn new(buffer: u32, mtu: u16) -> Self {
-        Self { buffer, mtu: u32::from(mtu), buffered: 0, memory: 0, peak: 0, credit: buffer }
+        let share = Share::default();
+        Self { buffer, mtu, buffered: 0, memory: 0, peak: 0, credit: buffer, share }
+    }
+
+    /// Counts what is held in a budget, too.
+    pub fn share(&mut self, share: Share) {
+        self.share.changed(self.memory, 0);
+        share.changed(0, self.memory);
+        self.share = share;
+    }
+
+    /// Gives up the part in a budget, for the window that follows.
+    pub fn take_share(&mut self) -> Share {
+        self.share.changed(self.memory, 0);
+        mem::take(&mut self.share)
     }
 
     /// Makes the buffer at least this large.
@@ -35,41 +56,55 @@ impl ReceiveWindow {
 
     /// Whether any new DATA chunk is kept. The last one may exceed the room that is left.
     pub fn has_space(&self) -> bool {
-        self.buffered < u64::from(self.buffer) && self.memory < self.memory_limit()
+        self.buffered < u64::from(self.buffer)
+            && self.memory < self.memory_limit()
+            && self.share.room(self.memory) > 0
     }
 
     /// Whether the lowest missing TSN is kept although there is no room. Since nothing that was acknowledged is ever
     /// dropped, refusing what everything else waits for could stall the association for good.
     pub fn has_reserve(&self) -> bool {
         let reserve = u64::from(self.buffer / 2).max(4 * u64::from(self.mtu));
-        self.memory < self.memory_limit() + reserve
+        self.memory < self.memory_limit() + reserve && self.share.has_reserve(self.memory)
+    }
+
+    /// Whether the budget, and not the size of the buffer, is why there is no room.
+    pub fn is_held_back(&self) -> bool {
+        self.buffered < u64::from(self.buffer)
+            && self.memory < self.memory_limit()
+            && self.share.room(self.memory) == 0
     }
 
     /// Takes in a chunk with `len` bytes of user data.
     pub fn hold(&mut self, len: usize) {
         self.buffered += len as u64;
-        self.memory += len as u64 + CHUNK_OVERHEAD;
-        self.peak = self.peak.max(self.buffered);
+        self.set_memory(self.memory + len as u64 + CHUNK_OVERHEAD);
+        self.peak = self.peak.max(u32::try_from(self.buffered).unwrap_or(u32::MAX));
         self.credit = self.credit.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX));
     }
 
     /// Gives back what a message held that had `len` bytes of user data in `chunks` chunks.
     pub fn release(&mut self, len: usize, chunks: usize) {
         self.buffered = self.buffered.saturating_sub(len as u64);
-        self.memory = self.memory.saturating_sub(len as u64 + CHUNK_OVERHEAD * chunks as u64);
+        self.set_memory(self.memory.saturating_sub(len as u64 + CHUNK_OVERHEAD * chunks as u64));
     }
 
     /// Nothing is held any more but these bytes in so many chunks.
     pub fn keep_only(&mut self, len: usize, chunks: usize) {
         self.buffered = len as u64;
-        self.memory = len as u64 + CHUNK_OVERHEAD * chunks as u64;
+        self.set_memory(len as u64 + CHUNK_OVERHEAD * chunks as u64);
+    }
+
+    fn set_memory(&mut self, bytes: u64) {
+        self.share.changed(self.memory, bytes);
+        self.memory = bytes;
     }
 
     /// The window to advertise now. Small increases are held back until they are worth it (silly window avoidance as in
     /// RFC 1122 section 4.2.3.3), except when nothing is held any more.
     pub fn a_rwnd(&self) -> u32 {
         let free = self.free();
-        let step = self.mtu.min(self.buffer / 2);
+        let step = u32::from(self.mtu).min(self.buffer / 2);
         if self.buffered > 0 && free > self.credit && free - self.credit < step {
             self.credit
         } else {
@@ -88,9 +123,10 @@ impl ReceiveWindow {
     /// (RFC 9260 section 6.2).
     pub fn update_is_due(&self) -> bool {
         let opened = self.free().saturating_sub(self.credit);
-        let step = (2 * self.mtu).min(self.buffer / 2).max(1);
+        let mtu = u32::from(self.mtu);
+        let step = (2 * mtu).min(self.buffer / 2).max(1);
         let stopped = self.credit < step;
-        let all_free = self.buffered == 0 && self.credit < self.mtu && opened > 0;
+        let all_free = self.buffered == 0 && self.credit < mtu && opened > 0;
         all_free || opened >= step && (stopped || opened >= self.buffer / 4)
     }
 
@@ -104,15 +140,15 @@ impl ReceiveWindow {
         self.buffered
     }
 
-    /// Most bytes of user data that were ever held.
+    /// Most bytes of user data that were ever held, up to 4 GiB.
     pub fn peak(&self) -> u64 {
-        self.peak
+        self.peak.into()
     }
 
     fn free(&self) -> u32 {
         let data = u64::from(self.buffer).saturating_sub(self.buffered);
         let memory = self.memory_limit().saturating_sub(self.memory);
-        data.min(memory) as u32
+        data.min(memory).min(self.share.room(self.memory)) as u32
     }
 
     fn memory_limit(&self) -> u64 {
@@ -120,9 +156,16 @@ impl ReceiveWindow {
     }
 }
 
+impl Drop for ReceiveWindow {
+    fn drop(&mut self) {
+        self.share.changed(self.memory, 0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::receive::budget::{Budget, SharedBudget};
 
     /// A window with `buffer` bytes, MTU 1500, of which a SACK has advertised everything.
     fn window(buffer: u32) -> ReceiveWindow {
@@ -250,6 +293,26 @@ mod tests {
         let chunks = window.buffered() as usize;
         window.release(chunks, chunks);
         assert_eq!(window.advertise(), 100_000);
+    }
+
+    #[test]
+    fn a_budget_shrinks_the_windows_of_all_who_share_it() {
+        let budget = SharedBudget::new(Budget::new(1 << 20));
+        let mut windows = [window(10 << 20), window(10 << 20)];
+        windows.iter_mut().for_each(|window| window.share(Share::of(&budget)));
+        assert_eq!(windows[0].a_rwnd(), 256 << 10, "half of the pool");
+        while windows[0].has_space() {
+            windows[0].hold(1400);
+        }
+        assert_eq!(windows[0].a_rwnd(), 0);
+        assert_eq!(windows[1].a_rwnd(), 128 << 10, "the other half, by two");
+        // What is read, or ends with its association, is there for the others again.
+        windows[0].release(windows[0].buffered() as usize, 0);
+        windows[0].keep_only(0, 0);
+        assert_eq!(budget.used(), 0);
+        windows[0].hold(1000);
+        drop(windows);
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]

@@ -271,6 +271,9 @@ impl Association {
             }
         }
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);
+        if known.iter().all(|address| address.address != source.address) {
+            self.notices.push_back(Notice::PeerAddressConfirmed(source.address));
+        }
         self.report_paths(cx);
         self.measure_by_init(cx, self.paths.primary);
         self.outage.on_answer();

@@ -15,9 +15,10 @@ use crate::association::{Association, Identity};
 use crate::config::{AuthDemand, ControlRtt, SharedConfig};
 use crate::paths::PathBook;
 use crate::paths::reach::{Reach, Reason};
+use crate::receive::budget::Share;
 use crate::transmit::SendPaths;
 use crate::types::{Capabilities, PeerAddress};
-use crate::{Cx, Encapsulation, Event, Instant, PathId, Tsn};
+use crate::{Cx, Encapsulation, Event, Instant, Notice, PathId, Tsn};
 
 impl Association {
     /// Begins an association as the server: its COOKIE ECHO was found good. Queues COOKIE ACK; other chunks of that
@@ -36,6 +37,13 @@ impl Association {
         association.begin_transfer(cx);
         association.answer_cookie(cx, &established);
         association
+    }
+
+    /// Counts what the peer sent in a budget, too, which several associations share.
+    pub(crate) fn share_buffer(&mut self, share: Share) {
+        if let Some(receiver) = self.state.receiver_mut() {
+            receiver.share(share);
+        }
     }
 
     /// What the rules for colliding handshakes need to know.
@@ -128,6 +136,8 @@ impl Association {
             self.control.clear();
             self.take_over(cx, &agreed);
             self.notice_addresses(cookie.peer_addresses.iter().copied());
+            let proved = cookie.source().map(|source| source.address);
+            self.notices.extend(proved.map(Notice::PeerAddressConfirmed));
             self.become_established(cx, Peer::new(&self.config, &agreed));
         } else if let Some(peer) = self.state.peer_mut() {
             peer.tag = cookie.peer_tag;

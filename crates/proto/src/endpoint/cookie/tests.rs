@@ -3,7 +3,7 @@ use crate::config::AuthenticatedChunks;
 use crate::extension::auth::AuthParameters;
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES};
 use core::net::{Ipv4Addr, Ipv6Addr};
-use std::format;
+use std::{format, vec};
 
 use polypath_wire::{Parameter, U16List};
 use proptest::prelude::*;
@@ -83,7 +83,7 @@ fn sign(secrets: &CookieSecrets, content: &[u8]) -> Vec<u8> {
 }
 
 fn content_of(cookie: &Cookie) -> Vec<u8> {
-    let mut content = Vec::new();
+    let mut content = vec![VERSION];
     cookie.append_to(&mut content);
     content
 }
@@ -96,7 +96,7 @@ fn what_is_sealed_is_opened_again() {
     shared.peer = AuthOffer::draw(AuthenticatedChunks::Offered, &mut rng(3)).unwrap();
     let authenticated = Cookie { auth: Some(shared), ..cookie() };
     for cookie in [cookie(), direct, authenticated, largest()] {
-        let sealed = secrets.seal(&cookie, at(7), &mut rng(2));
+        let sealed = secrets.seal(&cookie, CodeLength::Long, at(7), &mut rng(2));
         assert!(sealed.len() <= MAX_LEN);
         assert_eq!(secrets.open(&sealed, at(7)), Ok(cookie));
     }
@@ -110,13 +110,13 @@ fn a_cookie_of_a_single_homed_peer_is_small() {
         peer_addresses: AddressList::from_slice(&[Ipv4Addr::new(198, 51, 100, 7).into()]),
         ..cookie()
     };
-    assert_eq!(secrets(1).seal(&single, at(7), &mut rng(2)).len(), 101);
+    assert_eq!(secrets(1).seal(&single, CodeLength::Long, at(7), &mut rng(2)).len(), 101);
 }
 
 #[test]
 fn every_flipped_bit_is_refused() {
     let mut secrets = secrets(1);
-    let mut sealed = secrets.seal(&cookie(), at(7), &mut rng(2));
+    let mut sealed = secrets.seal(&cookie(), CodeLength::Long, at(7), &mut rng(2));
     for bit in 0..sealed.len() * 8 {
         sealed[bit / 8] ^= 1 << (bit % 8);
         assert_eq!(secrets.open(&sealed, at(8)), Err(CookieError::NotAuthentic), "bit {bit}");
@@ -128,7 +128,7 @@ fn every_flipped_bit_is_refused() {
 #[test]
 fn every_other_length_is_refused() {
     let mut secrets = secrets(1);
-    let mut sealed = secrets.seal(&cookie(), at(7), &mut rng(2));
+    let mut sealed = secrets.seal(&cookie(), CodeLength::Long, at(7), &mut rng(2));
     for len in 0..sealed.len() {
         assert_eq!(secrets.open(&sealed[..len], at(8)), Err(CookieError::NotAuthentic), "{len}");
     }
@@ -140,7 +140,7 @@ fn every_other_length_is_refused() {
 
 #[test]
 fn another_instance_refuses_it() {
-    let sealed = secrets(1).seal(&cookie(), at(7), &mut rng(2));
+    let sealed = secrets(1).seal(&cookie(), CodeLength::Long, at(7), &mut rng(2));
     assert_eq!(secrets(2).open(&sealed, at(8)), Err(CookieError::NotAuthentic));
 }
 
@@ -148,16 +148,16 @@ fn another_instance_refuses_it() {
 fn the_secret_before_is_good_as_long_as_its_cookies_may_live() {
     let (mut secrets, mut rng) = (secrets(1), rng(2));
     let made_at = |seconds| Cookie { created: at(seconds), ..cookie() };
-    let first = secrets.seal(&made_at(3599), at(3599), &mut rng);
-    let second = secrets.seal(&made_at(3600), at(3600), &mut rng);
+    let first = secrets.seal(&made_at(3599), CodeLength::Long, at(3599), &mut rng);
+    let second = secrets.seal(&made_at(3600), CodeLength::Long, at(3600), &mut rng);
     assert_ne!(first[first.len() - MAC_LEN..], second[second.len() - MAC_LEN..]);
     assert_eq!(secrets.open(&first, at(3720)), Ok(made_at(3599)));
     assert_eq!(secrets.open(&second, at(3720)), Ok(made_at(3600)));
     assert_eq!(secrets.open(&first, at(3721)), Err(CookieError::NotAuthentic));
     assert_eq!(secrets.open(&second, at(3721)), Ok(made_at(3600)));
     // Two changes later the secret is gone, whatever the age of the cookie.
-    secrets.seal(&made_at(7200), at(7200), &mut rng);
-    secrets.seal(&made_at(10_800), at(10_800), &mut rng);
+    secrets.seal(&made_at(7200), CodeLength::Long, at(7200), &mut rng);
+    secrets.seal(&made_at(10_800), CodeLength::Long, at(10_800), &mut rng);
     assert_eq!(secrets.open(&second, at(10_800)), Err(CookieError::NotAuthentic));
 }
 
@@ -166,7 +166,7 @@ fn a_cookie_cannot_choose_a_secret_that_did_not_sign_it() {
     let (mut secrets, mut rng) = (secrets(1), rng(2));
     let old = content_of(&Cookie { created: at(5000), ..cookie() });
     let signed_before = sign(&secrets, &old);
-    secrets.seal(&cookie(), at(3600), &mut rng);
+    secrets.seal(&cookie(), CodeLength::Long, at(3600), &mut rng);
     assert_eq!(secrets.open(&signed_before, at(3600)), Err(CookieError::NotAuthentic));
 }
 
@@ -176,9 +176,9 @@ fn a_secret_outlives_its_cookies_even_if_it_is_to_change_faster() {
     let second = Duration::from_secs(1);
     let mut secrets = CookieSecrets::new(second, MAX_LIFE, Instant::ZERO, &mut rng);
     let made_at = |seconds| Cookie { created: at(seconds), ..cookie() };
-    let sealed = secrets.seal(&made_at(0), at(0), &mut rng);
+    let sealed = secrets.seal(&made_at(0), CodeLength::Long, at(0), &mut rng);
     for seconds in 1..=120 {
-        secrets.seal(&made_at(seconds), at(seconds), &mut rng);
+        secrets.seal(&made_at(seconds), CodeLength::Long, at(seconds), &mut rng);
         assert_eq!(secrets.open(&sealed, at(seconds)), Ok(made_at(0)), "after {seconds} s");
     }
 }
@@ -220,7 +220,7 @@ fn authentic_but_impossible_fields_are_malformed() {
     assert_eq!(good[count], 2, "this test knows the layout");
     let zero = |range: core::ops::Range<usize>| range.map(|i| (i, 0)).collect::<Vec<_>>();
     let cases: [(&str, Vec<(usize, u8)>); 13] = [
-        ("version", [(0, 2)].into()),
+        ("version", [(0, 3)].into()),
         ("local tag 0", zero(17..21)),
         ("peer's tag 0", zero(21..25)),
         ("no outbound streams", zero(45..47)),
@@ -294,4 +294,25 @@ proptest! {
     fn noise_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..800)) {
         prop_assert_eq!(secrets(1).open(&bytes, at(8)), Err(CookieError::NotAuthentic));
     }
+}
+
+#[test]
+fn a_short_code_is_as_good_and_cannot_be_made_of_a_long_one() {
+    let mut secrets = secrets(1);
+    let short = secrets.seal(&cookie(), CodeLength::Short, at(7), &mut rng(2));
+    let long = secrets.seal(&cookie(), CodeLength::Long, at(7), &mut rng(2));
+    assert_eq!(short.len() + MAC_LEN - SHORT_MAC_LEN, long.len());
+    assert_eq!(secrets.open(&short, at(7)), Ok(cookie()));
+    for bit in 0..short.len() * 8 {
+        let mut flipped = short.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(secrets.open(&flipped, at(7)).is_err(), "bit {bit}");
+    }
+    for len in 0..short.len() {
+        assert!(secrets.open(&short[..len], at(7)).is_err(), "{len} bytes");
+    }
+    // Half of a long code, with the version of a short one.
+    let mut cut = long[..short.len()].to_vec();
+    cut[0] = SHORT_VERSION;
+    assert!(secrets.open(&cut, at(7)).is_err());
 }

@@ -6,6 +6,7 @@ mod cookie_echo;
 mod init;
 mod out_of_the_blue;
 mod routing;
+mod strangers;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -125,7 +126,7 @@ impl World {
     /// Makes an association known, as if it existed.
     fn associate(&mut self, tag: u32, addresses: &str) -> AssociationId {
         let ports = Ports { local: PORT, remote: PEER_PORT };
-        self.endpoint.table.insert(tag, ports, &ips(addresses), Encapsulation::None)
+        self.endpoint.table.insert(tag, ports, (&ips(addresses), &[]), Encapsulation::None)
     }
 
     fn associations(&self) -> usize {

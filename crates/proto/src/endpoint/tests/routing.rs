@@ -229,7 +229,7 @@ fn notices_change_where_packets_go() {
 fn an_association_may_take_its_peer_along_when_it_restarts() {
     let mut world = World::listening();
     let id = world.associate(OURS, "198.51.100.1 198.51.100.2");
-    world.endpoint.table.renew(id, WRONG, &ips("198.51.100.2"), Encapsulation::None);
+    world.endpoint.table.renew(id, WRONG, (&ips("198.51.100.2"), &[]), Encapsulation::None);
     let new = from("198.51.100.2", packet(WRONG, [Chunk::Shutdown { cumulative_tsn_ack: 1 }]));
     assert_eq!(fate(&mut world, &new, id), ToAssociation);
     let old = from("198.51.100.2", packet(OURS, [Chunk::Shutdown { cumulative_tsn_ack: 1 }]));

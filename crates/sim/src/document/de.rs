@@ -1,5 +1,6 @@
 //! Reads structures from layers of trees.
 
+use std::collections::BTreeMap;
 use std::slice;
 
 use serde::de::value::StrDeserializer;
@@ -59,8 +60,10 @@ impl<'a> Layers<'a> {
             })
             .collect();
         let mut keys: Vec<(&'a Entry, Self)> = Vec::new();
+        let mut places = BTreeMap::new();
         for entry in tables.iter().copied().flatten() {
-            match keys.iter_mut().find(|(known, _)| known.key == entry.key) {
+            let place = *places.entry(entry.key.as_str()).or_insert(keys.len());
+            match keys.get_mut(place) {
                 Some((_, layers)) => layers.0.push(&entry.node),
                 None => keys.push((entry, Self(vec![&entry.node]))),
             }

@@ -205,3 +205,11 @@ fn a_part_of_a_document_keeps_its_lines() {
     assert_eq!(part.place(&[Step::Key("y")]).to_string(), "a.toml:4:5");
     assert_eq!(part.to_value().to_string(), "{ y = true }");
 }
+
+/// Work that grows with the square of the keys would take minutes here.
+#[test]
+fn a_table_with_very_many_unknown_keys_is_refused_for_one_of_them() {
+    let text: String = (0..200_000).map(|number| format!("k{number} = 1\n")).collect();
+    let error = error_of(&text);
+    assert!(error.contains("unknown key `k0`"), "{error}");
+}

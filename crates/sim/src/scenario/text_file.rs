@@ -1,6 +1,7 @@
 //! Files that a scenario names.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use polypath_netsim::TraceHasher;
@@ -35,11 +36,8 @@ impl TextFile {
         let unreadable = |problem: String| {
             document.complain(&at("file"), format!("cannot read `{name}`: {problem}"))
         };
-        let length = fs::metadata(&path).map_err(|error| unreadable(error.to_string()))?.len();
-        if length > MOST_BYTES {
-            return Err(unreadable(format!("it has {length} B, more than {MOST_BYTES}")));
-        }
-        let text = fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
+        let file = File::open(&path).map_err(|error| unreadable(error.to_string()))?;
+        let text = read(file, MOST_BYTES).map_err(|error| unreadable(error.to_string()))?;
         let digest = digest(&text);
         if let Some(wanted) = wanted.filter(|wanted| **wanted != digest) {
             let message = format!("`{name}` has another content: {digest}, not {wanted}");
@@ -47,6 +45,17 @@ impl TextFile {
         }
         Ok(Self { name, text, digest })
     }
+}
+
+/// The text of at most `most` bytes. What counts is what is read: devices and pipes say nothing of their length.
+fn read(source: impl Read, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    source.take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let message = format!("it has more than {most} B");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
 }
 
 /// The folder from which a relative name starts: that of the file in which it was written, or of the document's if it
@@ -63,4 +72,26 @@ fn digest(text: &str) -> String {
     let mut hasher = TraceHasher::new();
     hasher.bytes(text.as_bytes());
     hasher.hash().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_read_no_further_than_the_limit() {
+        assert_eq!(read(&b"12345"[..], 5).unwrap(), "12345");
+        let error = read(&b"123456"[..], 5).unwrap_err();
+        assert_eq!(error.to_string(), "it has more than 5 B");
+        let error = read(io::repeat(b'0'), 1 << 20).unwrap_err();
+        assert!(error.to_string().contains("more than 1048576 B"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_device_has_no_length_and_is_refused_all_the_same() {
+        let zeros = File::open("/dev/zero").unwrap();
+        assert_eq!(zeros.metadata().unwrap().len(), 0);
+        assert!(read(zeros, 1 << 20).is_err());
+    }
 }

@@ -1,7 +1,7 @@
 //! The journal: finished runs, each written down as soon as it is over.
 //!
 //! A file of JSON lines that only grows. Whatever ends the program, the lines before are whole; a last one without its
-//! end is cut off. Results are named once per shape and not in every line.
+//! end is cut off. Each line has a [checksum](sealed). Results are named once per shape and not in every line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, FlatResult, Kind, Outcome, RunId, Status};
+use super::{Cell, FlatResult, Kind, Outcome, RunId, Status, sealed};
 
 /// Who made runs, and where.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -65,7 +65,10 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// A line makes no sense.
-    #[error("{}:{line}: not a line of a journal: {message}", .path.display())]
+    #[error(
+        "{}:{line}: not a line of a journal: {message}; delete it and the lines after it, and the same command does their runs again",
+        .path.display()
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -296,8 +299,8 @@ impl Journal {
             bytes
         };
         // The long part of the work, without the lock.
-        let line = serde_json::from_slice(&bytes);
-        let Ok(Line::Run(line)) = line else {
+        let line = sealed::open(&bytes).ok().and_then(|json| serde_json::from_slice(json).ok());
+        let Some(Line::Run(line)) = line else {
             let error = io::Error::new(ErrorKind::InvalidData, format!("run {id} has changed"));
             return self.io(Err(error));
         };
@@ -366,7 +369,8 @@ impl State {
             number += 1;
             let damaged =
                 |message| JournalError::Damaged { path: path.to_owned(), line: number, message };
-            match serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))? {
+            let json = sealed::open(&line).map_err(|error| damaged(error.to_string()))?;
+            match serde_json::from_slice(json).map_err(|error| damaged(error.to_string()))? {
                 Line::Program(program) => self.programs.push(Arc::new(program)),
                 Line::Shape(names) => {
                     self.shapes.number(names);
@@ -411,9 +415,7 @@ impl State {
 }
 
 fn text_of(line: &Line) -> io::Result<String> {
-    let mut text = serde_json::to_string(line)?;
-    text.push('\n');
-    Ok(text)
+    Ok(sealed::seal(serde_json::to_string(line)?))
 }
 
 #[cfg(test)]
@@ -490,6 +492,25 @@ mod tests {
         std::fs::write(&path, "{\"shape\":[]}\nwhat\n").expect("writable");
         let error = Journal::open(&path).expect_err("no journal").to_string();
         assert!(error.contains("journal:2: not a line of a journal"), "{error}");
+    }
+
+    #[test]
+    fn a_result_that_was_changed_is_no_result() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("journal");
+        Journal::open(&path).expect("a journal").add(id(1), outcome(0.25), EXECUTION).expect("ok");
+        let text = std::fs::read_to_string(&path).expect("text");
+        assert!(text.contains("0.25"));
+        std::fs::write(&path, text.replacen("0.25", "0.75", 1)).expect("writable");
+        let error = Journal::open(&path).expect_err("it has changed").to_string();
+        assert!(error.contains("journal:2:") && error.contains("checksum is wrong"), "{error}");
+        assert!(error.contains("delete it and the lines after it"), "{error}");
+        // A journal of before there were checksums is read.
+        let old: String =
+            text.lines().map(|line| line.split('\t').next().unwrap().to_owned() + "\n").collect();
+        std::fs::write(&path, old).expect("writable");
+        let journal = Journal::open(&path).expect("a journal");
+        assert_eq!(journal.read(id(1)).expect("readable").expect("there").outcome, outcome(0.25));
     }
 
     #[test]

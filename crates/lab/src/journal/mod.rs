@@ -9,6 +9,7 @@ mod measure;
 mod outcome;
 mod plan;
 mod remaining;
+mod sealed;
 
 pub(crate) use file::advice;
 pub use file::{Entry, Execution, Journal, JournalError, Program};

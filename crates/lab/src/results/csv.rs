@@ -10,6 +10,7 @@ use super::{
     EXECUTION, NETWORKS, RUNS, ResultsError, SAMPLE, SERIES, Table, TableError, finished,
     make_directory,
 };
+use crate::journal::Cell;
 
 /// Writes the tables of a directory with results as CSV into another one; returns the files.
 ///
@@ -58,12 +59,26 @@ impl From<io::Error> for CsvError {
 }
 
 fn write_table(table: &Table, mut out: impl Write) -> Result<(), CsvError> {
-    write_line(&mut out, table.columns().iter().map(|name| name.as_str().into()))?;
+    write_line(&mut out, table.columns().iter().map(|name| harmless(name)))?;
     let all: Vec<usize> = (0..table.columns().len()).collect();
-    table.rows::<CsvError>(&all, |row| {
-        Ok(write_line(&mut out, row.iter().map(|cell| text_of(cell).unwrap_or_default().into()))?)
-    })?;
+    table.rows::<CsvError>(&all, |row| Ok(write_line(&mut out, row.iter().map(field))?))?;
     Ok(out.flush()?)
+}
+
+/// A cell as a field. Numbers may begin with a minus.
+fn field(cell: &Cell) -> Cow<'_, str> {
+    match cell {
+        Cell::Text(text) => harmless(text),
+        other => text_of(other).unwrap_or_default().into(),
+    }
+}
+
+/// Text that no spreadsheet takes for a formula: after an apostrophe, if it begins like one.
+fn harmless(text: &str) -> Cow<'_, str> {
+    match text.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}").into(),
+        _ => text.into(),
+    }
 }
 
 fn write_line<'a>(
@@ -124,6 +139,24 @@ mod tests {
         }
         assert_eq!(read_csv(std::str::from_utf8(&text).expect("text")), lines);
         assert_eq!(read_csv("a,b\nc,d"), [["a", "b"], ["c", "d"]]);
+    }
+
+    #[test]
+    fn text_that_looks_like_a_formula_gets_an_apostrophe_and_numbers_do_not() {
+        for (cell, expected) in [
+            (Cell::Text("=cmd|calc!A0".into()), "'=cmd|calc!A0"),
+            (Cell::Text("+1".into()), "'+1"),
+            (Cell::Text("-1".into()), "'-1"),
+            (Cell::Text("@x".into()), "'@x"),
+            (Cell::Text("\t=1".into()), "'\t=1"),
+            (Cell::Text("a=1".into()), "a=1"),
+            (Cell::Text(String::new()), ""),
+            (Cell::Int(-3), "-3"),
+            (Cell::Float(-0.5), "-0.5"),
+            (Cell::Null, ""),
+        ] {
+            assert_eq!(field(&cell), expected);
+        }
     }
 
     #[test]

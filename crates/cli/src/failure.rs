@@ -1,7 +1,6 @@
 //! How commands fail, and with which exit code.
 
 use std::fmt;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Why a command did not succeed.
@@ -33,10 +32,8 @@ impl Failure {
         Self::Usage(error.into())
     }
 
-    /// Reports the failure to the user, and its exit code to the shell.
-    pub fn report(self) -> ExitCode {
-        // Where nobody reads standard error any more, the exit code still says it.
-        let _ = writeln!(io::stderr(), "error: {self}");
+    /// What the shell gets.
+    pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Failed(_) => ExitCode::from(1),
             Self::Usage(_) => ExitCode::from(2),

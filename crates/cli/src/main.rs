@@ -50,10 +50,16 @@ struct Cli {
 fn main() -> ExitCode {
     let matches = reads_negative_numbers(Cli::command()).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match cli.command.run() {
+    let code = match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
+        Err(failure) => {
+            // If nobody reads standard error any more, the exit code still says it.
+            output::tell(format_args!("error: {failure}"));
+            failure.exit_code()
+        }
+    };
+    output::finish();
+    code
 }
 
 /// The command with options that take what begins with a minus and a digit for their value, and say themselves what is wrong

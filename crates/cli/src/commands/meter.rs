@@ -19,13 +19,16 @@ use crate::meter::gain::Broken;
 use crate::meter::options::{self, ClientOptions, FormatOptions, Transport};
 use crate::meter::reporter::Reporter;
 use crate::meter::{gain, hosts, numbers};
-use crate::output::tell;
+use crate::output::{self, PeerLines, tell};
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
+use crate::transfer::progress::peer_of;
 use crate::zoned::{self, Zoned};
 
 /// Associations that wait to be served.
 const BACKLOG: usize = 16;
+/// How long the reports of an interrupted server wait for their reader.
+const LAST_REPORTS: Duration = Duration::from_secs(2);
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -188,7 +191,8 @@ async fn prepare(
 
 fn serve_all(args: &ServerArgs) -> Outcome {
     let association = args.transport.config(MAX_FLOWS).map_err(Failure::Usage)?;
-    let reporter = Reporter::new(&args.format, None).map_err(Failure::Usage)?;
+    let reporter = Reporter::of_server(&args.format)?;
+    output::never_block()?;
     let addresses: Vec<Zoned> = match args.transport.bind.as_slice() {
         [] => default_addresses().into_iter().map(Zoned::from).collect(),
         named => named.to_vec(),
@@ -214,8 +218,10 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             args.transport.ports(endpoint.encapsulation_port())
         ));
         let result = serve(&endpoint, args, &reporter, interruption).await;
+        let patience = if args.one_off { Duration::MAX } else { LAST_REPORTS };
+        let written = reporter.flush(patience);
         runtime::drain(&endpoint, interruption).await;
-        result
+        result.and(written)
     });
     qlog.end(outcome)
 }
@@ -241,6 +247,7 @@ async fn serve(
         // Only a document at the end has intervals.
         .keep_intervals(reporter.tells_intervals_at_the_end());
     let mut sessions: JoinSet<Ended> = JoinSet::new();
+    let lines = Arc::new(PeerLines::new());
     for number in 1_u64.. {
         let accepted = loop {
             tokio::select! {
@@ -252,13 +259,19 @@ async fn serve(
                 }
                 () = interruption.happened() => {
                     while sessions.join_next().await.is_some() {}
+                    lines.end(|line| tell(format_args!("{line}")));
                     return Err(Failure::Interrupted);
                 }
             }
         };
         let prefix = if args.one_off { String::new() } else { format!("#{number} ") };
         let reporter = reporter.sibling(prefix)?;
-        sessions.spawn(serve_one(number, accepted, reporter, interruption.clone()));
+        sessions.spawn(serve_one(
+            number,
+            accepted,
+            (reporter, Arc::clone(&lines)),
+            interruption.clone(),
+        ));
     }
     Ok(())
 }
@@ -280,12 +293,14 @@ fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
 async fn serve_one(
     number: u64,
     mut session: ServerSession,
-    mut reporter: Reporter,
+    (mut reporter, lines): (Reporter, Arc<PeerLines>),
     interruption: Interruption,
 ) -> Ended {
     let association = session.association();
     let from: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
-    tell(format_args!(
+    let peer = peer_of(association);
+    let tell = |line: &str| lines.tell(peer, line, |line| tell(format_args!("{line}")));
+    tell(&format!(
         "#{number} accepted {}, SCTP port {}",
         from.join(", "),
         association.remote_port()
@@ -303,7 +318,7 @@ async fn serve_one(
         }
     };
     if let Err(error) = &result {
-        tell(format_args!("#{number} {error:#}"));
+        tell(&format!("#{number} {error:#}"));
     }
     let started = session.started();
     if started {
@@ -311,7 +326,7 @@ async fn serve_one(
     }
     let told = reporter.outcome();
     if let Err(failure) = &told {
-        tell(format_args!("error: {failure}"));
+        tell(&format!("error: {failure}"));
     }
     Ended { started, error: result.map_err(Failure::Failed).and(told).err() }
 }

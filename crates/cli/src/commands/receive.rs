@@ -4,25 +4,30 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Error, anyhow};
-use polypath::{Endpoint, EndpointConfig};
-use polypath_transfer::{Existing, Inbox, Leftover, MinRate, PeerLimits, Receiver, Report, Side};
-use polypath_units::BitRate;
+use polypath::{AssociationConfig, Endpoint, EndpointConfig};
+use polypath_transfer::{
+    Existing, Inbox, Leftover, MinRate, PeerLimits, Quota, Receiver, Report, Side,
+};
+use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, Outlet};
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
-use crate::transfer::progress::{Progress, size};
+use crate::transfer::progress::{Progress, peer_of, size};
 use crate::transfer::summary::Summary;
 use crate::zoned::{self, Zoned};
 
 /// Associations that wait to be served.
 const BACKLOG: usize = 16;
-/// Senders at a time: each may fill a receive buffer.
-const MAX_SENDERS: u32 = 32;
+
+/// How long the summary of the only sender waits for its reader.
+const WITHOUT_END: Duration = Duration::MAX;
+/// The same for the summaries of all after an interruption.
+const INTERRUPTED: Duration = Duration::from_secs(2);
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -33,7 +38,8 @@ unless --hidden is. A receiver that is killed leaves its incomplete files (.poly
 
 Examples:
   polypath receive --listen 192.0.2.1,198.51.100.1 --out downloads
-  polypath receive --listen 2001:db8::1 --out . --once --json")]
+  polypath receive --listen 2001:db8::1 --out . --once --json
+  polypath receive --listen 192.0.2.1 --out inbox --max-senders 8 --max-per-address 1 --max-bytes '10 GB'")]
 pub(crate) struct Args {
     /// Local addresses, separated by commas; senders may use every one of them. With %DEV, bound to that interface
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',', required = true)]
@@ -48,6 +54,8 @@ pub(crate) struct Args {
     taste: Taste,
     #[command(flatten)]
     limits: Limits,
+    #[command(flatten)]
+    shares: Shares,
     /// Print a summary of each sender as one line of JSON
     #[arg(long)]
     json: bool,
@@ -66,6 +74,56 @@ struct Taste {
     /// Accept names that begin with a dot
     #[arg(long)]
     hidden: bool,
+}
+
+/// How much senders may take, alone and together.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits of senders")]
+struct Shares {
+    /// Most senders at a time; more are refused, and told that it is busy
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    max_senders: u32,
+    /// Most senders at a time from one address (of IPv6: one /64 network)
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    max_per_address: u32,
+    /// Most memory in which data of all senders waits to be written; near it, their windows shrink and further senders are refused
+    #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = memory)]
+    max_memory: ByteCount,
+    /// Most files of one sender; an offer beyond is refused
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    max_files: u64,
+    /// Most bytes of all files of one sender; an offer that would exceed it is refused. Without it, the disk is the limit
+    #[arg(long, value_name = "SIZE")]
+    max_bytes: Option<ByteCount>,
+}
+
+/// Least memory for the data of all senders.
+const MIN_MEMORY: u64 = 1 << 20;
+
+fn memory(text: &str) -> Result<ByteCount, String> {
+    let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
+    match size.as_bytes() >= MIN_MEMORY {
+        true => Ok(size),
+        false => Err(format!("at least {} MiB are needed", MIN_MEMORY >> 20)),
+    }
+}
+
+impl Shares {
+    /// What one sender may store.
+    fn quota(&self) -> Quota {
+        let max_bytes = self.max_bytes.map(ByteCount::as_bytes);
+        Quota { max_files: Some(self.max_files), max_bytes, ..Quota::default() }
+    }
+
+    fn endpoint(&self, association: AssociationConfig) -> EndpointConfig {
+        EndpointConfig {
+            association,
+            max_associations: self.max_senders,
+            max_associations_per_address: Some(self.max_per_address),
+            max_buffered_bytes: Some(self.max_memory.as_bytes()),
+            ..EndpointConfig::default()
+        }
+    }
 }
 
 /// How slow a sender may be.
@@ -98,8 +156,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let inbox = Inbox::new(&args.out)
         .existing(existing)
         .accept_hidden(args.taste.hidden)
-        .limits(args.limits.of_peers());
-    let progress = Progress::new();
+        .limits(args.limits.of_peers())
+        .quota(args.shares.quota());
+    let progress = Progress::new()?;
     let qlog = args.qlog.of_network()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
         let builder = qlog
@@ -107,11 +166,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)
             .carriers(args.sctp.carriers())
-            .config(EndpointConfig {
-                association,
-                max_associations: MAX_SENDERS,
-                ..EndpointConfig::default()
-            })
+            .config(args.shares.endpoint(association))
             .listen(BACKLOG);
         let endpoint = runtime::bind(builder)?;
         inbox
@@ -127,6 +182,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             progress.tell(&tell_leftovers(args, &leftovers));
         }
         let result = serve(&endpoint, &inbox, &progress, args, interruption).await;
+        progress.end();
         runtime::drain(&endpoint, interruption).await;
         result
     });
@@ -152,7 +208,8 @@ async fn serve(
     interruption: &Interruption,
 ) -> Outcome {
     let mut sessions = JoinSet::new();
-    let mut reports = Reports { json: args.json, incomplete: 0, failure: None };
+    let json = args.json.then(output::results).transpose()?;
+    let mut reports = Reports { json, incomplete: 0, failure: None };
     loop {
         tokio::select! {
             accepted = inbox.accept(endpoint), if !args.once || sessions.is_empty() => {
@@ -165,7 +222,7 @@ async fn serve(
             Some(ended) = sessions.join_next() => {
                 reports.add(ended, progress);
                 if args.once {
-                    return reports.outcome();
+                    return reports.outcome(progress, WITHOUT_END);
                 }
             }
             () = interruption.happened() => break,
@@ -174,12 +231,14 @@ async fn serve(
     while let Some(ended) = sessions.join_next().await {
         reports.add(ended, progress);
     }
+    let _ = reports.outcome(progress, INTERRUPTED);
     Err(Failure::Interrupted)
 }
 
 /// What became of the sessions. What goes wrong with one, or with telling of it, does not concern the others.
 struct Reports {
-    json: bool,
+    /// Standard output, if summaries go there.
+    json: Option<Outlet>,
     incomplete: usize,
     /// The first.
     failure: Option<Failure>,
@@ -190,17 +249,26 @@ impl Reports {
         let told = match ended {
             Ok(report) => {
                 self.incomplete += usize::from(!report.complete);
-                if self.json { print(report) } else { Ok(()) }
+                self.json.as_ref().map_or(Ok(()), |json| print(report, json))
             }
             Err(error) => Err(Failure::Failed(Error::from(error).context("a session failed"))),
         };
+        self.note(told, progress);
+    }
+
+    fn note(&mut self, told: Outcome, progress: &Progress) {
         if let Err(failure) = told {
             progress.tell(&format!("error: {failure}"));
             self.failure.get_or_insert(failure);
         }
     }
 
-    fn outcome(self) -> Outcome {
+    /// The outcome, when the summaries are written or their reader has taken nothing for `patience`.
+    fn outcome(mut self, progress: &Progress, patience: Duration) -> Outcome {
+        if let Some(json) = self.json.take() {
+            json.flush(patience);
+            self.note(output::failure_of(&json), progress);
+        }
         match self.failure {
             Some(failure) => Err(failure),
             None if self.incomplete > 0 => Err(anyhow!("the transfer is not complete").into()),
@@ -209,8 +277,10 @@ impl Reports {
     }
 }
 
-fn print(report: Report) -> Outcome {
-    output::print(Summary::from(report).to_json()?.as_bytes())
+/// Hands a summary over. An error may be that of an earlier one.
+fn print(report: Report, json: &Outlet) -> Outcome {
+    json.put(Summary::from(report).to_json()?.into_bytes());
+    output::failure_of(json)
 }
 
 /// Serves one sender.
@@ -232,7 +302,7 @@ async fn session(receiver: Receiver, progress: Progress, interruption: Interrupt
     };
     if let Some(error) = error {
         let peer: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
-        progress.tell(&format!("from {}: {error:#}", peer.join(", ")));
+        progress.tell_of(peer_of(&association), &format!("from {}: {error:#}", peer.join(", ")));
     }
     receiver.into_report()
 }

@@ -116,7 +116,7 @@ async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> O
     let association = sender.association().clone();
     let mut sender = sender
         .idle_timeout(Duration::from_secs(args.idle_timeout))
-        .on_event(Progress::new().follow(Side::Sender, &association));
+        .on_event(Progress::new()?.follow(Side::Sender, &association));
     let sent = tokio::select! {
         sent = sender.send(&args.files) => Some(sent),
         () = interruption.happened() => None,

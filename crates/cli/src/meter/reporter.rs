@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use polypath_meter::document::{Document, Interval, StreamLine, Timestamp};
@@ -11,7 +13,7 @@ use polypath_meter::{Event, Observer};
 use super::options::{FormatOptions, ReportOptions};
 use super::{csv, text};
 use crate::failure::{Failure, Outcome};
-use crate::output;
+use crate::output::{self, Outlet};
 
 /// Most bytes of text that are kept for the peer.
 const KEPT: usize = 64 << 10;
@@ -35,6 +37,8 @@ pub(crate) struct Reporter {
     format: Format,
     /// A file instead of standard output.
     file: Option<File>,
+    /// Standard output that never blocks, for a server.
+    outlet: Option<Arc<Outlet>>,
     timestamps: Timestamps,
     style: Style,
     csv: Option<BufWriter<File>>,
@@ -122,6 +126,7 @@ impl Reporter {
         Ok(Self {
             format,
             file,
+            outlet: None,
             timestamps: if options.timestamps { Timestamps::On } else { Timestamps::Off },
             style: if colours { Style::Coloured } else { Style::Plain },
             csv,
@@ -132,10 +137,24 @@ impl Reporter {
         })
     }
 
+    /// One for a server, whose clients must not wait for the reader of standard output.
+    pub fn of_server(options: &FormatOptions) -> Result<Self, Failure> {
+        let reporter = Self::new(options, None).map_err(Failure::Usage)?;
+        Ok(Self { outlet: Some(Arc::new(output::results()?)), ..reporter })
+    }
+
+    /// Waits until a server's reports are written, as long as their reader takes one within each `patience`.
+    pub fn flush(&self, patience: Duration) -> Outcome {
+        let Some(outlet) = &self.outlet else { return Ok(()) };
+        outlet.flush(patience);
+        output::failure_of(outlet)
+    }
+
     /// Another one to the same place, whose lines begin with `prefix`.
     pub fn sibling(&self, prefix: String) -> Result<Self> {
         Ok(Self {
             file: self.file.as_ref().map(File::try_clone).transpose()?,
+            outlet: self.outlet.clone(),
             csv: None,
             prefix,
             kept: None,
@@ -286,11 +305,15 @@ impl Reporter {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let written = match &mut self.file {
-            Some(file) => {
+        let written = match (&mut self.file, &self.outlet) {
+            (Some(file), _) => {
                 file.write_all(bytes).context("cannot write the log file").map_err(Failure::Failed)
             }
-            None => output::print(bytes),
+            (None, Some(outlet)) => {
+                outlet.put(bytes.to_vec());
+                output::failure_of(outlet)
+            }
+            (None, None) => output::print(bytes),
         };
         self.note(written);
     }

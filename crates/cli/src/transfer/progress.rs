@@ -1,31 +1,31 @@
 //! What is shown while a transfer goes on: a bar with the rate of each path on a terminal, else a line now and then.
 
-use std::io::IsTerminal;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use polypath::{Association, PathStats};
 use polypath_transfer::{Event, Side};
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::summary::FileLine;
-use crate::output::tell;
+use crate::failure::Failure;
+use crate::output::{self, PeerLines, tell};
 
 /// Pause between two looks at the counters.
 const TICK: Duration = Duration::from_millis(250);
 /// Ticks between two lines where there is no terminal.
 const TICKS_PER_LINE: u64 = 40;
 
-/// The progress of all files at standard error.
+/// The progress of all files at standard error. A reader that takes nothing holds no transfer up.
 #[derive(Clone, Debug)]
-pub(crate) enum Progress {
-    /// Bars on a terminal.
-    Bars(MultiProgress),
-    /// Lines.
-    Lines,
+pub(crate) struct Progress {
+    /// Bars on a terminal; otherwise lines.
+    bars: Option<MultiProgress>,
+    peers: Arc<PeerLines>,
 }
 
 /// The progress of one file; it vanishes when dropped.
@@ -38,20 +38,33 @@ struct FileProgress {
 
 impl Progress {
     /// What suits standard error.
-    pub(crate) fn new() -> Self {
-        if std::io::stderr().is_terminal() {
-            Self::Bars(MultiProgress::with_draw_target(ProgressDrawTarget::stderr()))
-        } else {
-            Self::Lines
-        }
+    ///
+    /// # Errors
+    ///
+    /// The system gives no thread to write.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        output::never_block()?;
+        let bars = || MultiProgress::with_draw_target(output::progress_target());
+        let bars = output::is_interactive().then(bars);
+        Ok(Self { bars, peers: Arc::new(PeerLines::new()) })
     }
 
     /// Prints a line.
     pub(crate) fn tell(&self, line: &str) {
-        match self {
-            Self::Bars(bars) => bars.suspend(|| tell(format_args!("{line}"))),
-            Self::Lines => tell(format_args!("{line}")),
+        match &self.bars {
+            Some(bars) => bars.suspend(|| tell(format_args!("{line}"))),
+            None => tell(format_args!("{line}")),
         }
+    }
+
+    /// Prints a line that a peer has caused, unless it has caused too many.
+    pub(crate) fn tell_of(&self, peer: IpAddr, line: &str) {
+        self.peers.tell(peer, line, |line| self.tell(line));
+    }
+
+    /// Prints what was left out of the lines of peers.
+    pub(crate) fn end(&self) {
+        self.peers.end(|line| self.tell(line));
     }
 
     /// Follows the files of a transfer.
@@ -61,6 +74,7 @@ impl Progress {
         association: &Association,
     ) -> impl FnMut(&Event) + Send + use<> {
         let (progress, association) = (self.clone(), association.clone());
+        let peer = peer_of(&association);
         let mut current: Option<FileProgress> = None;
         move |event| match event {
             Event::Begun { name, bytes } => {
@@ -71,9 +85,9 @@ impl Progress {
                 current = None;
                 // A sender has a summary at its end.
                 if side == Side::Receiver {
-                    progress.tell(&format!("received {}", FileLine(file)));
+                    progress.tell_of(peer, &format!("received {}", FileLine(file)));
                     if let Some(warning) = warning {
-                        progress.tell(&format!("  warning: {warning}"));
+                        progress.tell_of(peer, &format!("  warning: {warning}"));
                     }
                 }
             }
@@ -84,12 +98,9 @@ impl Progress {
     /// Follows a file of `len` bytes until the result is dropped.
     fn file(&self, side: Side, name: &str, len: u64, association: &Association) -> FileProgress {
         let moved = Arc::new(AtomicU64::new(0));
-        let bar = match self {
-            Self::Bars(bars) => Some(
-                bars.add(ProgressBar::new(len).with_style(style()).with_prefix(name.to_owned())),
-            ),
-            Self::Lines => None,
-        };
+        let bar = self.bars.as_ref().map(|bars| {
+            bars.add(ProgressBar::new(len).with_style(style()).with_prefix(name.to_owned()))
+        });
         let watch = Watch {
             side,
             name: name.to_owned(),
@@ -165,6 +176,11 @@ impl Watch {
             )),
         }
     }
+}
+
+/// The address that stands for the peer of an association.
+pub(crate) fn peer_of(association: &Association) -> IpAddr {
+    association.remote_addresses().first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }
 
 /// The rate of each path between two looks.

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Stdio;
 
 use nix::sys::signal::Signal;
-use polypath::{AssociationError, Endpoint, Message};
+use polypath::{Association, AssociationConfig, AssociationError, Endpoint, Message, Peer};
 
 use crate::peer::{
     ANSWER, DATA, OFFER, PORT, VERDICT, accepted, connect, data, end, local, offer,
@@ -222,4 +222,112 @@ async fn a_receiver_that_fails_in_the_middle_stops_the_sender() {
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("the receiver failed: disk ?[31mfull"), "{error}");
+}
+
+/// A hundred and one offers that are refused, the last of which ends the association.
+async fn annoy(receiver: &Receiver) -> String {
+    let (_endpoint, association) = connect(receiver).await;
+    for following in (1000..1101).rev() {
+        if association.send(offer_with_more(following, 1, &[b'/'; 255])).await.is_err() {
+            break;
+        }
+    }
+    loop {
+        match association.receive().await {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("it ends otherwise"),
+            Err(error) => break error.to_string(),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_log_that_nobody_reads_stops_no_transfer() {
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    // Each line has more than 800 bytes, and a pipe has 64 KiB: most of them wait or are left out.
+    for _ in 0..10 {
+        let told = annoy(&receiver).await;
+        assert!(told.contains("more than 100 offers were refused"), "{told}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("file"), vec![7; 3_000_000]).unwrap();
+    let mut send = polypath();
+    send.args(["send", "--to", "127.0.0.1", "--encapsulation-port", &receiver.port]);
+    send.arg(directory.path().join("file"));
+    let sent = tokio::task::spawn_blocking(move || send.output()).await.unwrap().unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(receiver.content("file").len(), 3_000_000);
+    signal(&receiver.child, Signal::SIGINT);
+    let (status, _, told) = receiver.wait();
+    assert_eq!(status.code(), Some(130));
+    assert!(told.contains("lines were left out: nobody read standard error"), "no count");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_peer_that_causes_many_lines_gets_a_ration() {
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    let reading = receiver.read_on();
+    for _ in 0..15 {
+        annoy(&receiver).await;
+    }
+    signal(&receiver.child, Signal::SIGINT);
+    let told = tokio::task::spawn_blocking(|| reading.join().unwrap()).await.unwrap();
+    // 15 x 102 lines, of which a thousand may come at once, and ten in each second.
+    let lines = told.lines().filter(|line| line.starts_with("received ")).count();
+    assert!((900..1400).contains(&lines), "{lines}");
+    assert!(told.contains("lines about 127.0.0.6 were left out"), "no count");
+}
+
+/// A second sender, from another address of loopback.
+async fn connect_from(
+    address: &str,
+    receiver: &Receiver,
+) -> Result<(Endpoint, Association), String> {
+    let endpoint = Endpoint::builder(local(address)).encapsulation_port(0).bind().unwrap();
+    let peer =
+        Peer::new(local("127.0.0.1"), PORT).encapsulation_port(receiver.port.parse().unwrap());
+    let connected = endpoint.connect(&peer, AssociationConfig::default()).await;
+    connected.map(|association| (endpoint, association)).map_err(|error| error.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn senders_beyond_their_number_learn_why() {
+    let limits = ["--max-senders", "2", "--max-per-address", "1"];
+    let receiver = Receiver::start("127.0.0.1", &limits);
+    let _first = connect_from("127.0.0.6", &receiver).await.unwrap();
+    let told = connect_from("127.0.0.6", &receiver).await.unwrap_err();
+    assert!(told.contains("at most 1 associations at a time from one address"), "{told}");
+    // The address that took its share keeps nobody else away.
+    let _second = connect_from("127.0.0.7", &receiver).await.unwrap();
+    let told = connect_from("127.0.0.8", &receiver).await.unwrap_err();
+    assert!(told.contains("out of resource"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn files_and_bytes_beyond_the_quota_are_refused_with_a_reason() {
+    let limits = ["--max-files", "1", "--max-bytes", "1 kB"];
+    let receiver = Receiver::start("127.0.0.1", &limits);
+    let (_endpoint, association) = connect(&receiver).await;
+    association.send(offer_with_more(2, 1001, b"large")).await.unwrap();
+    let reason = refusal(association.receive().await.unwrap(), ANSWER);
+    assert!(reason.contains("at most 1000 bytes of a sender"), "{reason}");
+    association.send(offer_with_more(1, 2, b"fits")).await.unwrap();
+    accepted(&association).await;
+    association.send(data(b"ok")).await.unwrap();
+    association.send(end(b"ok")).await.unwrap();
+    assert_eq!(association.receive().await.unwrap().unwrap().ppid(), VERDICT);
+    association.send(offer(2, b"other")).await.unwrap();
+    let reason = refusal(association.receive().await.unwrap(), ANSWER);
+    assert!(reason.contains("at most 1 files of a sender"), "{reason}");
+    assert_eq!(receiver.files(), ["fits"]);
+}
+
+#[test]
+fn a_memory_that_holds_nothing_is_refused() {
+    let mut receive = polypath();
+    receive.args(["receive", "--listen", "127.0.0.1", "--out", ".", "--max-memory", "1 kB"]);
+    let output = receive.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("--max-memory") && told.contains("at least 1 MiB"), "{told}");
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::thread::{self, JoinHandle};
 
 use tempfile::TempDir;
 
@@ -26,7 +27,7 @@ pub(crate) struct Receiver {
     pub(crate) child: Child,
     pub(crate) directory: TempDir,
     pub(crate) port: String,
-    stderr: BufReader<ChildStderr>,
+    stderr: Option<BufReader<ChildStderr>>,
 }
 
 impl Receiver {
@@ -59,20 +60,33 @@ impl Receiver {
         stderr.read_line(&mut line).expect("it speaks");
         let port = line.trim().rsplit(' ').next().expect("a port").to_owned();
         assert!(line.starts_with("listening on "), "{line}");
-        Self { child, directory, port, stderr }
+        Self { child, directory, port, stderr: Some(stderr) }
     }
 
     /// The next line of standard error has both of these in it.
     pub(crate) fn hear(&mut self, first: &str, second: &str) {
         let mut line = String::new();
-        self.stderr.read_line(&mut line).expect("it speaks");
+        let stderr = self.stderr.as_mut().expect("nobody else reads it");
+        stderr.read_line(&mut line).expect("it speaks");
         assert!(line.contains(first) && line.contains(second), "{line}");
+    }
+
+    /// Reads the rest of standard error in a thread, which gives it at its end.
+    pub(crate) fn read_on(&mut self) -> JoinHandle<String> {
+        let mut stderr = self.stderr.take().expect("nobody reads it yet");
+        thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).expect("text");
+            text
+        })
     }
 
     /// Waits for its end: exit status, standard output and the rest of standard error.
     pub(crate) fn wait(&mut self) -> (ExitStatus, String, String) {
         let (mut out, mut err) = (String::new(), String::new());
-        self.stderr.read_to_string(&mut err).expect("text");
+        if let Some(stderr) = &mut self.stderr {
+            stderr.read_to_string(&mut err).expect("text");
+        }
         if let Some(mut stdout) = self.child.stdout.take() {
             stdout.read_to_string(&mut out).expect("text");
         }

@@ -1,0 +1,137 @@
+//! Standard output and standard error.
+
+mod outlet;
+mod ration;
+mod terminal;
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::net::IpAddr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use indicatif::ProgressDrawTarget;
+
+use crate::failure::{Failure, Outcome};
+use ration::{Ration, Verdict};
+use terminal::Terminal;
+
+pub(crate) use outlet::Outlet;
+
+/// Bytes that wait for the reader of standard error.
+const LOG_BYTES: usize = 256 << 10;
+/// Bytes that wait for the reader of standard output.
+const RESULT_BYTES: usize = 8 << 20;
+/// How long the program waits at its end for a reader of standard error that takes nothing.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Standard error of a command that serves others, or whose work must go on.
+static LOG: OnceLock<Outlet> = OnceLock::new();
+
+/// Writes a line to standard error. If it has been closed, the line is dropped and the command continues.
+///
+/// After [`never_block`] this does not wait for a reader.
+pub(crate) fn tell(line: std::fmt::Arguments<'_>) {
+    draw(format!("{line}\n"));
+}
+
+/// Writes text to standard error, as [`tell`] does.
+fn draw(text: String) {
+    match LOG.get() {
+        Some(log) => log.put(text.into_bytes()),
+        None => drop(io::stderr().write_all(text.as_bytes())),
+    }
+}
+
+/// From now on, a reader of standard error that takes nothing stops no one who writes to it: what does not fit a queue is left out, and
+/// the reader learns how much that was.
+pub(crate) fn never_block() -> Outcome {
+    let remark = |lines| Some(format!("{lines} lines were left out: nobody read standard error\n"));
+    let log = Outlet::start(io::stderr(), LOG_BYTES, remark);
+    // If another part of the program has called this before, its queue serves.
+    let _ = LOG.set(log.context("cannot start a thread that writes to standard error")?);
+    Ok(())
+}
+
+/// Waits at the end of the program for what [`tell`] has been given, but not long for a reader that takes nothing.
+pub(crate) fn finish() {
+    if let Some(log) = LOG.get() {
+        log.flush(LAST_WORDS);
+    }
+}
+
+/// Where progress bars are drawn after [`never_block`].
+pub(crate) fn progress_target() -> ProgressDrawTarget {
+    ProgressDrawTarget::term_like_with_hz(Box::new(Terminal::stderr(draw)), 20)
+}
+
+/// Standard output for the results of a command that serves several peers: writing does not block.
+pub(crate) fn results() -> Result<Outlet, Failure> {
+    let remark = |results| {
+        tell(format_args!("error: {results} results were left out: nobody read standard output"));
+        None
+    };
+    let results = Outlet::start(io::stdout(), RESULT_BYTES, remark);
+    Ok(results.context("cannot start a thread that writes to standard output")?)
+}
+
+/// What went wrong with [`results`] since the last call.
+pub(crate) fn failure_of(results: &Outlet) -> Outcome {
+    results.take_failure().map_or(Ok(()), |error| Err(cannot_print(error)))
+}
+
+/// Writes to standard output. A reader that has had enough (`| head`) is no failure.
+pub(crate) fn print(bytes: &[u8]) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(cannot_print),
+    }
+}
+
+fn cannot_print(error: io::Error) -> Failure {
+    Failure::Failed(anyhow::Error::from(error).context("cannot write to standard output"))
+}
+
+/// Whether standard error is a terminal.
+pub(crate) fn is_interactive() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Lines that peers cause, a limited number for each.
+#[derive(Debug)]
+pub(crate) struct PeerLines {
+    begin: Instant,
+    ration: Mutex<Ration>,
+}
+
+impl PeerLines {
+    /// No peer has caused a line yet.
+    pub(crate) fn new() -> Self {
+        Self { begin: Instant::now(), ration: Mutex::default() }
+    }
+
+    /// Hands `line` to `tell` if `peer` may cause another one, after a line about those that were left out.
+    pub(crate) fn tell(&self, peer: IpAddr, line: &str, tell: impl Fn(&str)) {
+        let now = self.begin.elapsed();
+        let verdict = self.ration.lock().unwrap_or_else(PoisonError::into_inner).admit(peer, now);
+        if let Verdict::Write(left_out) = verdict {
+            if left_out > 0 {
+                tell(&gap(peer, left_out));
+            }
+            tell(line);
+        }
+    }
+
+    /// Hands lines about what was left out so far to `tell`.
+    pub(crate) fn end(&self, tell: impl Fn(&str)) {
+        let left_out = self.ration.lock().unwrap_or_else(PoisonError::into_inner).take_left_out();
+        for (peer, count) in left_out {
+            tell(&gap(peer, count));
+        }
+    }
+}
+
+fn gap(peer: IpAddr, lines: u64) -> String {
+    format!("{lines} lines about {peer} were left out: it caused too many")
+}

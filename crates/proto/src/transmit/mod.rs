@@ -459,6 +459,7 @@ impl Transmitter {
 
     /// Whether nothing waits and nothing is outstanding.
     pub(crate) fn is_dry(&self) -> bool {
-        self.queue.is_empty() && self.outstanding.is_empty()
+        // What is outstanding is looked at first: that is one comparison, and mostly there is something.
+        self.outstanding.is_empty() && self.queue.is_empty()
     }
 }

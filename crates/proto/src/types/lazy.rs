@@ -44,6 +44,12 @@ impl<T> Lazy<T> {
         self.0 = None;
     }
 
+    /// The value, if it was ever changed; for questions that every packet asks, and that a vacant one answers in the same way.
+    #[inline]
+    pub(crate) fn used(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
     /// The value, if it was ever changed; for changes that mean nothing to a vacant one.
     #[inline]
     pub(crate) fn if_used(&mut self) -> Option<&mut T> {
@@ -66,10 +72,12 @@ mod tests {
     fn only_a_change_takes_memory() {
         let mut lazy = Lazy::<Counter>::default();
         assert_eq!((&*lazy, lazy.0.is_some()), (Counter::VACANT, false));
+        assert_eq!(lazy.used(), None);
         assert_eq!(lazy.if_used(), None);
         assert!(lazy.0.is_none(), "asking changes nothing");
         lazy.deref_mut().0 += 1;
         assert_eq!(&*lazy, &Counter(1));
+        assert_eq!(lazy.used(), Some(&Counter(1)));
         assert_eq!(lazy.if_used(), Some(&mut Counter(1)));
         lazy.forget();
         assert_eq!((&*lazy, lazy.0.is_some()), (Counter::VACANT, false));

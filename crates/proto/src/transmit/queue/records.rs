@@ -39,7 +39,8 @@ impl Vacant for Records {
 impl SendQueue {
     /// Whether a piece of a message may follow on what was handed over before on its stream.
     pub(crate) fn admits_piece(&self, stream: u16, piece: Piece) -> Result<(), SendError> {
-        match (self.records.open.contains_key(&stream), piece.begins()) {
+        let is_open = self.records.used().is_some_and(|records| records.open.contains_key(&stream));
+        match (is_open, piece.begins()) {
             (true, true) => Err(SendError::MessageNotEnded { stream }),
             (false, false) => Err(SendError::NoMessageBegun { stream }),
             (true, false) | (false, true) => Ok(()),
@@ -96,7 +97,7 @@ impl SendQueue {
     /// Whether more of the message in a slot follows on what is there.
     #[inline]
     pub(super) fn goes_on_behind(&self, slot: Slot) -> bool {
-        self.records.by_slot.contains_key(&slot)
+        self.records.used().is_some_and(|records| records.by_slot.contains_key(&slot))
     }
 
     /// What is in the slot was sent: the next piece takes its place. Gives its length; 0 while there is none.
@@ -121,7 +122,7 @@ impl SendQueue {
     /// Messages of which everything was sent and the end is not there.
     #[inline]
     pub(super) fn starved(&self) -> usize {
-        self.records.starved
+        self.records.used().map_or(0, |records| records.starved)
     }
 
     /// The message in a slot, of which nothing was sent, is taken out: its pieces go, too.

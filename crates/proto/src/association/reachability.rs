@@ -133,10 +133,15 @@ impl Association {
     }
 
     /// Takes note of how long paths have been potentially failed.
+    #[inline]
     pub(super) fn account_suspicion(&mut self, now: Instant) {
-        if !self.suspects_paths() {
-            return;
+        if self.suspects_paths() {
+            self.account_each_suspicion(now);
         }
+    }
+
+    #[inline(never)]
+    fn account_each_suspicion(&mut self, now: Instant) {
         let (mut active, mut suspected) = (false, false);
         for path in self.paths.iter_mut() {
             let is_suspect = path.reach.is_potentially_failed();

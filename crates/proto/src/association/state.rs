@@ -227,8 +227,16 @@ impl State {
     pub(crate) fn peer(&self) -> Option<&Peer> {
         match self {
             Self::Connected(connected) => Some(&connected.peer),
-            Self::Handshake(_) => self.echoed().map(|echoed| &echoed.peer),
+            Self::Handshake(_) | Self::Closed(_) => self.peer_apart(),
+        }
+    }
+
+    /// The peer before and after a connection. Apart, because every packet asks several times for the peer of one.
+    #[cold]
+    fn peer_apart(&self) -> Option<&Peer> {
+        match self {
             Self::Closed(peer) => peer.as_ref(),
+            _ => self.echoed().map(|echoed| &echoed.peer),
         }
     }
 
@@ -237,11 +245,18 @@ impl State {
     pub(crate) fn peer_mut(&mut self) -> Option<&mut Peer> {
         match self {
             Self::Connected(connected) => Some(&mut connected.peer),
-            Self::Handshake(handshake) => match &mut handshake.step {
+            Self::Handshake(_) | Self::Closed(_) => self.peer_apart_mut(),
+        }
+    }
+
+    #[cold]
+    fn peer_apart_mut(&mut self) -> Option<&mut Peer> {
+        match self {
+            Self::Closed(peer) => peer.as_mut(),
+            _ => match &mut self.handshake_mut()?.step {
                 HandshakeStep::CookieWait => None,
                 HandshakeStep::CookieEchoed(echoed) => Some(&mut echoed.peer),
             },
-            Self::Closed(peer) => peer.as_mut(),
         }
     }
 

@@ -574,7 +574,8 @@ impl Receiver {
         self.window.has_space()
     }
 
-    #[inline]
+    // Part of what takes in a chunk: every one comes by here.
+    #[inline(always)]
     fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {
         self.tsns.record(tsn);
         self.packet.new_chunks += 1;

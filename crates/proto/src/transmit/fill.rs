@@ -106,6 +106,7 @@ impl Transmitter {
     }
 
     /// A packet with DATA goes over the path.
+    #[inline(always)]
     pub(super) fn note_data_packet(&mut self, cx: &SendCx<'_>, path: PathId) {
         self.transmissions += 1;
         self.last_served = path.0;

@@ -148,6 +148,7 @@ impl Reassembly {
     }
 
     /// Takes in a chunk with a new TSN; copies its user data out of the datagram.
+    #[inline(always)]
     pub fn on_data(&mut self, tsn: WideTsn, data: &Data<'_>) -> Result<(), Violation> {
         if self.interleaved.is_some() {
             return Err(Violation::WrongKind { tsn: data.tsn });
@@ -304,6 +305,7 @@ impl Reassembly {
     }
 
     /// The next message for the user.
+    #[inline(always)]
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
         self.ready.take_first()
     }

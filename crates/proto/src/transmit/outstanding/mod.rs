@@ -211,7 +211,8 @@ impl OutstandingData {
     }
 
     /// Adds a chunk that is transmitted for the first time and returns its TSN.
-    #[inline]
+    // In its caller the chunk, which is large, is built where it stays.
+    #[inline(always)]
     pub(crate) fn push(&mut self, chunk: OutstandingChunk) -> Tsn {
         if self.span() as usize == self.slots.len() {
             self.grow();

@@ -278,7 +278,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         info: &Parameters<'_>,
-        arrival: &ArrivedPacket,
+        arrival: &ArrivedPacket<'_>,
     ) {
         let came_on = arrival.path;
         if self.paths[came_on].reach.is_gone() {

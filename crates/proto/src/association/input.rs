@@ -41,13 +41,22 @@ pub(super) enum Flow {
 
 /// What is known of the packet being processed.
 #[derive(Clone, Copy)]
-pub(super) struct ArrivedPacket {
+pub(super) struct ArrivedPacket<'a> {
     pub(super) path: PathId,
-    pub(super) place: Location,
+    /// Lent: few chunks want to know where they came from.
+    received: &'a Received<'a>,
     /// Where it came from, if that is not where the path's packets go.
     pub(super) stranger: Option<Stranger>,
     position: usize,
     tag: u32,
+}
+
+impl ArrivedPacket<'_> {
+    /// The addresses between which it came, and how it was carried.
+    pub(super) fn place(&self) -> Location {
+        let Received { local, remote, encapsulation, .. } = *self.received;
+        Location { local, remote, encapsulation }
+    }
 }
 
 impl Association {
@@ -65,9 +74,7 @@ impl Association {
             receiver.begin_packet();
         }
         self.transmitter.begin_packet();
-        let Received { local, remote, encapsulation, .. } = *received;
-        let place = Location { local, remote, encapsulation };
-        let arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
+        let arrival = ArrivedPacket { path, received, stranger, position: 0, tag: 0 };
         let is_accepted = match trust {
             Trust::Unguarded => self.handle_chunks(cx, received, arrival),
             trust => self.handle_guarded_chunks(cx, received, arrival, trust),
@@ -108,9 +115,7 @@ impl Association {
         path: PathId,
         stranger: Option<Stranger>,
     ) {
-        let Received { local, remote, encapsulation, .. } = *received;
-        let place = Location { local, remote, encapsulation };
-        let arrival = ArrivedPacket { path, place, stranger, position: 0, tag: 0 };
+        let arrival = ArrivedPacket { path, received, stranger, position: 0, tag: 0 };
         let adds = stranger == Some(Stranger::Adds);
         if adds && self.handle_guarded_chunks(cx, received, arrival, trust) {
             self.stats.packets_received += 1;
@@ -125,7 +130,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         received: &Received<'_>,
-        mut arrival: ArrivedPacket,
+        mut arrival: ArrivedPacket<'_>,
     ) -> bool {
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
@@ -135,33 +140,33 @@ impl Association {
                 };
                 // The endpoint verified the checksum before it looked at anything else.
                 let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
-                    return self.refuse(arrival);
+                    return self.refuse(&arrival);
                 };
                 arrival.tag = view.verification_tag();
                 for chunk in view.chunks() {
-                    let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
+                    let Ok(mut chunk) = chunk else { return self.refuse(&arrival) };
                     if let Some(memory) = memory {
                         share_payload(&mut chunk, memory);
                     }
-                    match self.handle_chunk(cx, &chunk, arrival) {
+                    match self.handle_chunk(cx, &chunk, &arrival) {
                         Flow::Continue => arrival.position += 1,
                         Flow::Stop => break,
-                        Flow::Refuse => return self.refuse(arrival),
+                        Flow::Refuse => return self.refuse(&arrival),
                     }
                 }
             }
             Body::Structured(packet) => {
                 arrival.tag = packet.verification_tag;
                 for chunk in packet.chunks.iter() {
-                    match self.handle_chunk(cx, chunk, arrival) {
+                    match self.handle_chunk(cx, chunk, &arrival) {
                         Flow::Continue => arrival.position += 1,
                         Flow::Stop => break,
-                        Flow::Refuse => return self.refuse(arrival),
+                        Flow::Refuse => return self.refuse(&arrival),
                     }
                 }
             }
             // The endpoint hands none over.
-            Body::Damaged { .. } => return self.refuse(arrival),
+            Body::Damaged { .. } => return self.refuse(&arrival),
         }
         true
     }
@@ -172,31 +177,31 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         received: &Received<'_>,
-        mut arrival: ArrivedPacket,
+        mut arrival: ArrivedPacket<'_>,
         mut trust: Trust,
     ) -> bool {
         let mut denied = false;
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
                 let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
-                    return self.refuse(arrival);
+                    return self.refuse(&arrival);
                 };
                 arrival.tag = view.verification_tag();
                 let mut chunks = view.chunks();
                 let mut start = chunks.offset();
                 while let Some(chunk) = chunks.next() {
-                    let Ok(mut chunk) = chunk else { return self.refuse(arrival) };
+                    let Ok(mut chunk) = chunk else { return self.refuse(&arrival) };
                     let covered = Covered::Bytes(bytes.get(start..).unwrap_or_default());
                     start = chunks.offset();
                     if let Body::Part { of, .. } = &received.body {
                         share_payload(&mut chunk, of);
                     }
-                    match self.handle_if_admitted(cx, &chunk, covered, &mut trust, arrival) {
+                    match self.handle_if_admitted(cx, &chunk, covered, &mut trust, &arrival) {
                         (Admission::Denied, _) => denied = true,
                         (Admission::Proof, _) => {}
                         (Admission::Granted, Flow::Continue) => arrival.position += 1,
                         (Admission::Granted, Flow::Stop) => break,
-                        _ => return self.refuse(arrival),
+                        _ => return self.refuse(&arrival),
                     }
                 }
             }
@@ -204,18 +209,18 @@ impl Association {
                 arrival.tag = packet.verification_tag;
                 for (index, chunk) in packet.chunks.iter().enumerate() {
                     let covered = Covered::Chunks(&packet.chunks[index + 1..]);
-                    match self.handle_if_admitted(cx, chunk, covered, &mut trust, arrival) {
+                    match self.handle_if_admitted(cx, chunk, covered, &mut trust, &arrival) {
                         (Admission::Denied, _) => denied = true,
                         (Admission::Proof, _) => {}
                         (Admission::Granted, Flow::Continue) => arrival.position += 1,
                         (Admission::Granted, Flow::Stop) => break,
-                        _ => return self.refuse(arrival),
+                        _ => return self.refuse(&arrival),
                     }
                 }
             }
-            Body::Damaged { .. } => return self.refuse(arrival),
+            Body::Damaged { .. } => return self.refuse(&arrival),
         }
-        if denied && arrival.position == 0 { self.refuse(arrival) } else { true }
+        if denied && arrival.position == 0 { self.refuse(&arrival) } else { true }
     }
 
     #[inline(never)]
@@ -225,7 +230,7 @@ impl Association {
         chunk: &Chunk<'_>,
         covered: Covered<'_>,
         trust: &mut Trust,
-        arrival: ArrivedPacket,
+        arrival: &ArrivedPacket<'_>,
     ) -> (Admission, Flow) {
         let admission = self.admit(chunk, covered, trust, arrival.path);
         let is_ignored =
@@ -239,7 +244,7 @@ impl Association {
     }
 
     /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.
-    fn refuse(&mut self, at: ArrivedPacket) -> bool {
+    fn refuse(&mut self, at: &ArrivedPacket<'_>) -> bool {
         self.stats.seldom.packets_discarded += 1;
         at.position > 0
     }
@@ -277,7 +282,12 @@ impl Association {
     }
 
     /// One arm per chunk type, one call per arm.
-    fn handle_chunk(&mut self, cx: &mut Cx<'_>, chunk: &Chunk<'_>, arrival: ArrivedPacket) -> Flow {
+    fn handle_chunk(
+        &mut self,
+        cx: &mut Cx<'_>,
+        chunk: &Chunk<'_>,
+        arrival: &ArrivedPacket<'_>,
+    ) -> Flow {
         if !self.tag_is_right(chunk, arrival) || self.state.is_closed() {
             return Flow::Refuse;
         }
@@ -305,12 +315,12 @@ impl Association {
             Chunk::Heartbeat(info)
                 if self.state.answers_heartbeats() && self.control.len() < MAX_WAITING_ANSWERS =>
             {
-                self.handle_heartbeat(cx, info, &arrival);
+                self.handle_heartbeat(cx, info, arrival);
             }
             Chunk::HeartbeatAck(info) if self.state.is_connected() => {
-                self.handle_heartbeat_ack(cx, info, arrival.place)
+                self.handle_heartbeat_ack(cx, info, arrival.place())
             }
-            Chunk::Abort(_) if self.is_being_deleted(arrival.place.local) => {}
+            Chunk::Abort(_) if self.is_being_deleted(arrival.place().local) => {}
             Chunk::Abort(abort) => self.handle_abort(cx, abort, arrival.path),
             Chunk::Error(causes) => self.handle_error(cx, causes),
             Chunk::Shutdown { cumulative_tsn_ack } => {
@@ -327,7 +337,7 @@ impl Association {
                 self.handle_reconfig(cx, parameters, arrival.path);
             }
             Chunk::Asconf(chunk) if self.address_changes.is_some() => {
-                self.handle_asconf(cx, chunk, &arrival);
+                self.handle_asconf(cx, chunk, arrival);
             }
             Chunk::AsconfAck(chunk) if self.address_changes.is_some() => {
                 self.handle_asconf_ack(cx, chunk);
@@ -350,7 +360,7 @@ impl Association {
     }
 
     /// RFC 9260 section 8.5.1.
-    fn tag_is_right(&self, chunk: &Chunk<'_>, arrival: ArrivedPacket) -> bool {
+    fn tag_is_right(&self, chunk: &Chunk<'_>, arrival: &ArrivedPacket<'_>) -> bool {
         let own = arrival.tag == self.identity.local_tag;
         match chunk {
             Chunk::Abort(abort) if abort.reflected_tag => self.reflects_peer_tag(arrival),
@@ -364,7 +374,7 @@ impl Association {
         }
     }
 
-    fn reflects_peer_tag(&self, arrival: ArrivedPacket) -> bool {
+    fn reflects_peer_tag(&self, arrival: &ArrivedPacket<'_>) -> bool {
         self.state.peer_tag() == Some(arrival.tag)
     }
 

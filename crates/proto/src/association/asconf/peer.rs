@@ -24,7 +24,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         chunk: &Asconf<'_>,
-        arrival: &ArrivedPacket,
+        arrival: &ArrivedPacket<'_>,
     ) {
         if !self.may_answer_changes() || chunk.address().is_none() {
             return;
@@ -54,8 +54,8 @@ impl Association {
     /// To where the chunk came from (rule E6), if that is an address of the peer.
     ///
     /// NOTE(deviation): a chunk from elsewhere, which has not added that address, is answered on another path.
-    fn way_back(&self, arrival: &ArrivedPacket) -> To {
-        let place = arrival.place;
+    fn way_back(&self, arrival: &ArrivedPacket<'_>) -> To {
+        let place = arrival.place();
         match arrival.stranger {
             Some(Stranger::Asked(serial)) => To::Newcomer(arrival.path, serial),
             None | Some(_) => {
@@ -72,7 +72,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         parameters: &Parameters<'_>,
-        arrival: &ArrivedPacket,
+        arrival: &ArrivedPacket<'_>,
     ) -> Parameters<'static> {
         let mut responses = AsconfResponses::default();
         let mut refuses = false;
@@ -107,9 +107,9 @@ impl Association {
         now: Instant,
         change: AddressChange,
         address: IpAddr,
-        arrival: &ArrivedPacket,
+        arrival: &ArrivedPacket<'_>,
     ) -> AddressVerdict {
-        let source = arrival.place.remote;
+        let source = arrival.place().remote;
         let named = if address.is_unspecified() { source } else { address };
         let has_room = self.has_room_for(named)
             && self.address_changes.as_mut().is_some_and(|it| it.trials.have_room(now, named));
@@ -141,7 +141,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         verdict: AddressVerdict,
-        arrival: &ArrivedPacket,
+        arrival: &ArrivedPacket<'_>,
     ) -> Result<(), Refusal> {
         match verdict {
             AddressVerdict::Nothing => Ok(()),
@@ -165,7 +165,7 @@ impl Association {
         &mut self,
         cx: &mut Cx<'_>,
         address: IpAddr,
-        arrival: &ArrivedPacket,
+        arrival: &ArrivedPacket<'_>,
     ) -> Result<(), Refusal> {
         for path in self.paths.iter_mut() {
             // It comes back; the paths are opened where their local address is there.
@@ -176,7 +176,7 @@ impl Association {
         if let Some(own) = &mut self.address_changes {
             own.trials.begin(cx.now, address);
         }
-        let place = arrival.place;
+        let place = arrival.place();
         let remote = PeerAddress { address, encapsulation: place.encapsulation };
         let seen_from = (address == place.remote).then_some(place.local);
         self.open_missing_paths(cx, Some(NewRemote { remote, seen_from }));

@@ -16,6 +16,8 @@ const NONE: PathOptions = PathOptions {
     pf_threshold: None,
     pmtu_discovery: None,
     mtu_bytes: None,
+    sack_delay: None,
+    sack_packets: None,
 };
 
 fn set(pair: &mut Pair, side: Side, options: &AssociationOptions) -> Result<(), ConfigError> {
@@ -57,6 +59,8 @@ fn what_is_set_can_be_read_and_what_is_wrong_changes_nothing() {
         pf_threshold: Some(0),
         pmtu_discovery: Some(PmtuDiscovery::Fixed),
         mtu_bytes: Some(1300),
+        sack_delay: Some(millis(30)),
+        sack_packets: Some(4),
     };
     let others = pair.slot(Side::Client).association.path_options(PathId(0));
     set_path(&mut pair, 1, &own).unwrap();
@@ -149,6 +153,35 @@ fn acknowledgements_wait_as_long_as_they_are_told() {
             assert!(victim.wait_for_timer());
         }
         assert_eq!(victim.now.since(begun), millis(expected), "{delay} ms, {packets} packets");
+    }
+}
+
+/// `SCTP_DELAYED_SACK` with an address. The victim's paths come from 10.0.0.2 and 10.0.1.2.
+#[test]
+fn a_path_delays_acknowledgements_by_what_it_has_of_its_own() {
+    let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Rfc9260)));
+    let now = pair.now;
+    let own = PathOptions { sack_delay: Some(millis(30)), ..NONE };
+    pair.hosts[1].command(now, 0, |it, cx| it.set_path_options(cx, PathId(1), &own)).unwrap();
+    let all = AssociationOptions { sack_packets: Some(9), ..Default::default() };
+    set(&mut pair, Side::Server, &all).unwrap();
+    let read = |pair: &Pair, path| {
+        let options = pair.slot(Side::Server).association.path_options(PathId(path)).unwrap();
+        (options.sack_delay.unwrap(), options.sack_packets.unwrap())
+    };
+    assert_eq!([read(&pair, 0), read(&pair, 1)], [(millis(200), 9), (millis(30), 9)]);
+    // The first data is answered at once, on either path.
+    pair.send(Side::Client, message(0, 100)).unwrap();
+    pair.run_for(secs(2));
+    for (path, delay) in [(0, millis(200)), (1, millis(30)), (0, millis(200))] {
+        pair.hosts[0].command(pair.now, 0, |it, _| it.set_primary(PathId(path))).unwrap();
+        pair.send(Side::Client, message(1, 100)).unwrap();
+        let begun = pair.now;
+        let acknowledged =
+            |pair: &Pair| pair.slot(Side::Client).association.stats().send_buffer_bytes == 0;
+        assert!(pair.run_until(secs(2), acknowledged));
+        let took = pair.now.since(begun);
+        assert!((delay..delay + millis(29)).contains(&took), "path {path}: {took:?}");
     }
 }
 

@@ -265,7 +265,7 @@ impl Association {
         }
         let Some(receiver) = self.state.receiver_mut() else { return };
         receiver.simulate_reneging(cx.rng);
-        receiver.end_packet(cx.now, path);
+        receiver.end_packet(cx.now, path, self.tuning.path_delay(path, &self.config));
         if receiver.adapts_buffer() {
             receiver.adapt_buffer(cx.now, self.transmitter.paths.times(&self.paths));
         }

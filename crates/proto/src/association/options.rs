@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 
 use super::Association;
 use crate::config::{
-    AssociationOptions, ConfigError, Heartbeats, LongMessages, PathOptions, PathOptionsError,
-    PmtuDiscovery, SharedConfig,
+    AssociationConfig, AssociationOptions, ConfigError, Heartbeats, LongMessages, PathOptions,
+    PathOptionsError, PmtuDiscovery, SharedConfig,
 };
 use crate::mechanism::autoclose::{Activity, Autoclose};
 use crate::paths::plpmtu::{Plpmtu, SizeLimits};
+use crate::receive::PathDelay;
 use crate::types::Vacant;
 use crate::{Cx, Duration, Instant, PathId, SendError};
 
@@ -81,12 +82,18 @@ impl Association {
     pub fn path_options(&self, path: PathId) -> Option<PathOptions> {
         self.paths.get(path)?;
         let mtu = self.transmitter.paths[path].mtu();
+        let sack = self.tuning.path_delay(path, &self.config).unwrap_or(PathDelay {
+            delay: self.config.policies.delayed_ack.delay,
+            packets: self.config.policies.delayed_ack.packets,
+        });
         Some(PathOptions {
             heartbeats: Some(Heartbeats::of(self.heartbeat_interval(path))),
             max_retrans: Some(self.path_max_retrans(path)),
             pf_threshold: Some(self.pf_threshold(path)),
             pmtu_discovery: Some(self.pmtu_discovery(path)),
             mtu_bytes: Some(u16::try_from(mtu).unwrap_or(u16::MAX)),
+            sack_delay: Some(sack.delay),
+            sack_packets: Some(sack.packets),
         })
     }
 
@@ -112,6 +119,8 @@ impl Association {
         own.max_retrans = options.max_retrans.or(own.max_retrans);
         own.pf_threshold = options.pf_threshold.or(own.pf_threshold);
         own.pmtu_discovery = options.pmtu_discovery.or(own.pmtu_discovery);
+        own.sack_delay = options.sack_delay.or(own.sack_delay);
+        own.sack_packets = options.sack_packets.or(own.sack_packets);
         if let Some(discovery) = discovery {
             self.find_mtu_by(id, discovery, most);
         }
@@ -238,6 +247,18 @@ impl Tuning {
     #[inline]
     fn path(&self, id: PathId) -> Option<&PathOptions> {
         self.paths.iter().find(|(path, _)| *path == id).map(|(_, options)| options)
+    }
+
+    /// How acknowledgements of what comes on a path are delayed, if it has anything of its own about that.
+    #[inline]
+    pub(super) fn path_delay(&self, id: PathId, config: &AssociationConfig) -> Option<PathDelay> {
+        let own =
+            self.path(id).filter(|it| it.sack_delay.is_some() || it.sack_packets.is_some())?;
+        let all = &config.policies.delayed_ack;
+        Some(PathDelay {
+            delay: own.sack_delay.unwrap_or(all.delay),
+            packets: own.sack_packets.unwrap_or(all.packets),
+        })
     }
 
     fn path_mut(&mut self, id: PathId) -> &mut PathOptions {

@@ -10,6 +10,9 @@ use super::{
 use super::{BufferSize, BufferSplit, RescheduleSide, SmartFastRtx, SplitFastRetransmit};
 use crate::Duration;
 
+/// SACK.Delay must not be larger (RFC 9260 section 6.2).
+pub(crate) const MAX_SACK_DELAY: Duration = Duration::from_millis(500);
+
 /// A setting that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
@@ -70,9 +73,8 @@ impl AssociationConfig {
         within("policies.rto.margin", rto.margin, Duration::ZERO, rto.max)?;
         part("policies.rto.alpha", rto.alpha)?;
         part("policies.rto.beta", rto.beta)?;
-        // RFC 9260 section 6.2.
         let delay = self.policies.delayed_ack.delay;
-        within("policies.delayed_ack.delay", delay, Duration::ZERO, Duration::from_millis(500))
+        within("policies.delayed_ack.delay", delay, Duration::ZERO, MAX_SACK_DELAY)
     }
 
     fn check_policies(&self) -> Result<(), ConfigError> {

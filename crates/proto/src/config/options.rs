@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use thiserror::Error;
 
-use super::check::within;
+use super::check::{MAX_SACK_DELAY, within};
 use super::{
     AssociationConfig, Burst, ConfigError, FailureDetection, LongMessages, PartialReliability,
     PmtuDiscovery,
@@ -188,6 +188,11 @@ pub struct PathOptions {
     pub pmtu_discovery: Option<PmtuDiscovery>,
     /// `spp_pathmtu` in bytes, IP header included, where the MTU is not probed.
     pub mtu_bytes: Option<u16>,
+    /// `sack_delay` of `SCTP_DELAYED_SACK` with an address, `spp_sackdelay`: how long packets that come on the path wait for their
+    /// SACK, up to 500 ms; zero delays nothing.
+    pub sack_delay: Option<Duration>,
+    /// `sack_freq`: packets that a SACK answers at most once one has come on the path, from 1; 1 delays nothing.
+    pub sack_packets: Option<u8>,
 }
 
 /// Why parameters of a path cannot be changed.
@@ -213,6 +218,12 @@ impl PathOptions {
         let refuse = |key, problem: &str| Err(ConfigError { key, problem: String::from(problem) });
         if let Some(Heartbeats::Every(interval)) = self.heartbeats {
             within("heartbeats", interval, Duration::ZERO, Duration::from_secs(1 << 31))?;
+        }
+        if let Some(delay) = self.sack_delay {
+            within("sack_delay", delay, Duration::ZERO, MAX_SACK_DELAY)?;
+        }
+        if let Some(packets) = self.sack_packets {
+            within("sack_packets", packets, 1, u8::MAX)?;
         }
         let suspects = config.policies.failover.detection != FailureDetection::Rfc9260;
         if self.pf_threshold.is_some() && !suspects {
@@ -315,6 +326,12 @@ mod tests {
             (Preset::Cmt, none, None),
             (Preset::Cmt, PathOptions { pf_threshold: Some(1), ..none }, Some("pf_threshold")),
             (Preset::CmtPf, PathOptions { pf_threshold: Some(1), ..none }, None),
+            (
+                Preset::Cmt,
+                PathOptions { sack_delay: Some(Duration::from_millis(501)), ..none },
+                Some("sack_delay"),
+            ),
+            (Preset::Cmt, PathOptions { sack_packets: Some(0), ..none }, Some("sack_packets")),
             (Preset::Cmt, PathOptions { mtu_bytes: Some(1400), ..none }, None),
             (Preset::Cmt, PathOptions { mtu_bytes: Some(575), ..none }, Some("mtu_bytes")),
             (Preset::Cmt, PathOptions { mtu_bytes: Some(1501), ..none }, Some("mtu_bytes")),

@@ -43,6 +43,14 @@ impl PacketSummary {
     }
 }
 
+/// How long the packets of a path with parameters of its own wait for their SACK, and how many of them it answers at most
+/// (RFC 6458 section 8.1.19, `SCTP_DELAYED_SACK` with an address).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathDelay {
+    pub delay: Duration,
+    pub packets: u8,
+}
+
 /// Decides when a SACK is due.
 #[derive(Debug)]
 pub struct AckPolicy {
@@ -56,6 +64,8 @@ pub struct AckPolicy {
     need: Need,
     /// The next packet brings the first DATA, which does not wait.
     first: bool,
+    /// A path with a delay of its own waits for the SACK, which other paths do not put off.
+    is_promised: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +86,7 @@ impl AckPolicy {
             volumes: None,
             need: Need::Nothing,
             first: policy.first_data == FirstData::Immediate,
+            is_promised: false,
         }
     }
 
@@ -85,18 +96,22 @@ impl AckPolicy {
         self.policy.packets = packets;
     }
 
-    /// Takes note of a packet that came on `path`; one without DATA chunks changes nothing. A SACK would have `sack_bytes`.
+    /// Takes note of a packet that came on `path`, which may have a delay of its `own`; one without DATA chunks changes nothing. A
+    /// SACK would have `sack_bytes`.
     pub fn on_packet(
         &mut self,
         now: Instant,
         path: PathId,
+        own: Option<PathDelay>,
         packet: PacketSummary,
         sack_bytes: impl FnOnce() -> usize,
     ) {
         if !packet.has_data() {
             return;
         }
-        let is_urgent = self.is_urgent(packet);
+        let PathDelay { delay, packets } =
+            own.unwrap_or(PathDelay { delay: self.policy.delay, packets: self.policy.packets });
+        let is_urgent = self.is_urgent(packet, delay);
         self.weigh(now, path, packet);
         let on_path = &mut self.on_path[path.index() % COUNTED_PATHS];
         if packet.new_chunks > 0 {
@@ -107,16 +122,21 @@ impl AckPolicy {
             AckScope::Association => self.packets,
             AckScope::Path => *on_path,
         };
-        if !is_urgent && counted < self.policy.packets {
-            if self.need == Need::Nothing {
-                self.need = Need::Until(now + self.policy.delay);
+        if !is_urgent && counted < packets {
+            if own.is_some() {
+                self.promise(now + delay);
+            } else if self.need == Need::Nothing {
+                self.need = Need::Until(now + delay);
             }
         } else if !is_urgent
+            && own.is_none()
             && let Some(volumes) = &mut self.volumes
-            && let Some(until) = volumes.wait(now, path, sack_bytes(), self.policy.delay)
+            && let Some(until) = volumes.wait(now, path, sack_bytes(), delay)
         {
-            if self.need != Need::Now {
-                self.need = Need::Until(until);
+            match self.need {
+                Need::Now => {}
+                Need::Until(_) if self.is_promised => {}
+                Need::Nothing | Need::Until(_) => self.need = Need::Until(until),
             }
         } else {
             self.need = Need::Now;
@@ -126,6 +146,16 @@ impl AckPolicy {
             }
         }
         self.first = false;
+    }
+
+    /// Makes a SACK wait until then at the latest, for a path with a delay of its own.
+    fn promise(&mut self, latest: Instant) {
+        self.need = match self.need {
+            Need::Nothing => Need::Until(latest),
+            Need::Until(deadline) => Need::Until(deadline.min(latest)),
+            Need::Now => Need::Now,
+        };
+        self.is_promised = true;
     }
 
     /// Counts the data of a packet, while something is missing.
@@ -146,7 +176,7 @@ impl AckPolicy {
         self.volumes = None;
     }
 
-    fn is_urgent(&self, packet: PacketSummary) -> bool {
+    fn is_urgent(&self, packet: PacketSummary, delay: Duration) -> bool {
         let only_repeated = packet.new_chunks == 0;
         // RFC 9260 section 6.7: as long as there is a gap; RFC 5681 section 4.2: also when one is filled.
         let gap = packet.gaps && self.policy.on_gap == GapAck::Immediate;
@@ -156,7 +186,7 @@ impl AckPolicy {
             || packet.refused_chunks > 0
             || packet.immediate
             || gap
-            || self.policy.delay.is_zero()
+            || delay.is_zero()
     }
 
     fn answers_every_packet(&self) -> bool {
@@ -188,6 +218,7 @@ impl AckPolicy {
         };
         self.packets = 0;
         self.need = Need::Nothing;
+        self.is_promised = false;
         flags
     }
 
@@ -211,196 +242,4 @@ impl AckPolicy {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PATH: PathId = PathId(0);
-    const RFC9260: DelayedAck = DelayedAck {
-        packets: 2,
-        delay: Duration::from_millis(200),
-        on_gap: GapAck::Immediate,
-        first_data: FirstData::Immediate,
-        count: DacCount::Off,
-        scope: AckScope::Association,
-        volume: AckVolume::Any,
-    };
-    const DAC: DelayedAck =
-        DelayedAck { on_gap: GapAck::Delayed, count: DacCount::SackFlags, ..RFC9260 };
-
-    const NEW: PacketSummary = PacketSummary {
-        new_chunks: 1,
-        duplicate_chunks: 0,
-        refused_chunks: 0,
-        new_bytes: 0,
-        immediate: false,
-        gaps: false,
-    };
-
-    /// A policy that has sent its first SACK.
-    fn started(policy: DelayedAck) -> AckPolicy {
-        let mut acks = AckPolicy::new(policy);
-        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
-        acks.on_sack();
-        acks
-    }
-
-    #[test]
-    fn what_makes_a_sack_due_at_once() {
-        let duplicates = PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW };
-        let refused = PacketSummary { new_chunks: 0, refused_chunks: 1, ..NEW };
-        for (policy, packet, due) in [
-            (RFC9260, NEW, false),
-            (RFC9260, PacketSummary { new_chunks: 5, ..NEW }, false),
-            (RFC9260, PacketSummary { duplicate_chunks: 1, ..NEW }, false),
-            (RFC9260, PacketSummary { immediate: true, ..NEW }, true),
-            (RFC9260, PacketSummary { gaps: true, ..NEW }, true),
-            (RFC9260, PacketSummary { refused_chunks: 1, ..NEW }, true),
-            (RFC9260, duplicates, true),
-            (RFC9260, refused, true),
-            (DAC, PacketSummary { gaps: true, ..NEW }, false),
-            (DAC, PacketSummary { immediate: true, ..NEW }, true),
-            (DAC, PacketSummary { gaps: true, ..duplicates }, true),
-            (DAC, PacketSummary { gaps: true, ..refused }, true),
-        ] {
-            let mut acks = started(policy);
-            acks.on_packet(Instant::ZERO, PATH, packet, || 0);
-            assert_eq!(acks.is_due(), due, "{policy:?} {packet:?}");
-            assert!(acks.is_pending());
-        }
-    }
-
-    #[test]
-    fn a_packet_without_data_changes_nothing() {
-        let mut acks = AckPolicy::new(DAC);
-        acks.on_packet(
-            Instant::ZERO,
-            PATH,
-            PacketSummary { new_chunks: 0, gaps: true, ..NEW },
-            || 0,
-        );
-        assert!(!acks.is_pending());
-        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
-        assert!(acks.is_due(), "this one is the first");
-    }
-
-    #[test]
-    fn the_delay_runs_from_the_first_packet_and_is_limited() {
-        let policy = DelayedAck { packets: 9, delay: Duration::from_secs(3), ..DAC };
-        let mut acks = AckPolicy::new(policy);
-        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
-        acks.on_sack();
-        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
-        acks.on_packet(at(100), PATH, NEW, || 0);
-        acks.on_packet(at(300), PATH, NEW, || 0);
-        assert_eq!(acks.deadline(), Some(at(600)));
-        acks.on_timeout(at(599));
-        assert!(!acks.is_due());
-        acks.on_timeout(at(600));
-        assert!(acks.is_due());
-        assert_eq!(acks.deadline(), None);
-        // A late timer after the SACK has no effect.
-        acks.on_sack();
-        acks.on_timeout(at(700));
-        assert!(!acks.is_pending());
-    }
-
-    #[test]
-    fn without_delay_every_packet_is_answered() {
-        for policy in [
-            DelayedAck { packets: 1, ..RFC9260 },
-            DelayedAck { packets: 0, ..RFC9260 },
-            DelayedAck { delay: Duration::ZERO, ..RFC9260 },
-        ] {
-            let mut acks = AckPolicy::new(policy);
-            for _ in 0..3 {
-                acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
-                assert!(acks.is_due());
-                acks.on_sack();
-            }
-        }
-    }
-
-    #[test]
-    fn the_artefact_counts_nothing_without_delay() {
-        let count = |policy| {
-            let mut acks = started(policy);
-            acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
-            acks.request();
-            acks.on_sack() >> 6
-        };
-        let artefact = DelayedAck { count: DacCount::CountZeroWhenNotDelayed, ..DAC };
-        assert_eq!(count(artefact), 1);
-        for policy in [artefact, DAC] {
-            let expected = u8::from(policy.count == DacCount::SackFlags);
-            assert_eq!(count(DelayedAck { packets: 1, ..policy }), expected);
-            assert_eq!(count(DelayedAck { delay: Duration::ZERO, ..policy }), expected);
-        }
-    }
-
-    #[test]
-    fn only_packets_with_new_data_are_counted() {
-        let mut acks = started(DAC);
-        acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
-        acks.on_packet(
-            Instant::ZERO,
-            PATH,
-            PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW },
-            || 0,
-        );
-        acks.request();
-        assert_eq!(acks.on_sack(), 0x40);
-        acks.request();
-        assert_eq!(acks.on_sack(), 0);
-        for _ in 0..300 {
-            acks.on_packet(Instant::ZERO, PATH, NEW, || 0);
-        }
-        assert_eq!(acks.on_sack(), 0xc0);
-    }
-
-    #[test]
-    fn each_path_answers_for_its_own_packets() {
-        let mut acks = started(DelayedAck { scope: AckScope::Path, ..DAC });
-        let (slow, quick) = (PathId(1), PathId(2));
-        acks.on_packet(Instant::ZERO, slow, NEW, || 0);
-        acks.on_packet(Instant::ZERO, quick, NEW, || 0);
-        assert!(!acks.is_due(), "one packet of each");
-        acks.on_packet(Instant::ZERO, quick, NEW, || 0);
-        assert!(acks.is_due());
-        assert_eq!(acks.on_sack(), 0xc0, "it answers three packets all the same");
-        // The SACK covered the slow path's packet, but its next one is the second on that path.
-        acks.on_packet(Instant::ZERO, slow, NEW, || 0);
-        assert!(acks.is_due());
-    }
-
-    /// Two packets make a SACK due, but one of 242 bytes waits for the data of five, or for quiet; never longer than the delay.
-    #[test]
-    fn a_large_sack_waits_but_only_while_something_is_missing() {
-        const VOLUME: DelayedAck =
-            DelayedAck { scope: AckScope::Path, volume: AckVolume::PartOfData, ..DAC };
-        let data = PacketSummary { new_bytes: 1452, ..NEW };
-        let gaps = PacketSummary { gaps: true, ..data };
-        let at = |us| Instant::ZERO + Duration::from_micros(us);
-        let after = |policy, packets: &[PacketSummary]| {
-            let mut acks = started(policy);
-            for (n, packet) in (1..).zip(packets) {
-                acks.on_packet(at(n * 100), PATH, *packet, || 242);
-            }
-            acks
-        };
-        let immediate = PacketSummary { immediate: true, ..gaps };
-        assert!(after(VOLUME, &[data, data]).is_due(), "nothing is missing");
-        assert!(after(DAC, &[gaps, gaps]).is_due(), "another policy");
-        assert!(after(VOLUME, &[gaps, immediate]).is_due(), "the peer asks for it");
-        assert!(!after(VOLUME, &[gaps; 4]).is_due());
-        assert!(after(VOLUME, &[gaps; 5]).is_due(), "enough data");
-        let mut acks = after(VOLUME, &[gaps; 3]);
-        assert_eq!(acks.deadline(), Some(at(700)), "four times the time between packets");
-        acks.on_timeout(at(700));
-        assert!(acks.is_due());
-        acks.on_sack();
-        acks.on_packet(at(800), PATH, gaps, || 242);
-        assert_eq!(acks.deadline(), Some(at(200_800)), "a single packet");
-        let short = DelayedAck { delay: Duration::from_micros(300), ..VOLUME };
-        assert_eq!(after(short, &[gaps, gaps]).deadline(), Some(at(400)), "the delay");
-    }
-}
+mod tests;

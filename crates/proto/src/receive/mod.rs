@@ -21,6 +21,7 @@ use polypath_wire::{Chunk, Data, DataFlags, IData, Sack, SkippedMessages, Skippe
 use smallvec::SmallVec;
 use thiserror::Error;
 
+pub(crate) use self::ack_policy::PathDelay;
 use self::ack_policy::{AckPolicy, PacketSummary};
 use self::budget::Share;
 use self::buffer_size::{RightSizing, SizingView};
@@ -307,8 +308,8 @@ impl Receiver {
         Ok(DataOutcome::New)
     }
 
-    /// Ends a packet that arrived on `path`.
-    pub fn end_packet(&mut self, now: Instant, path: PathId) {
+    /// Ends a packet that arrived on `path`, whose acknowledgements may have a delay of their own.
+    pub fn end_packet(&mut self, now: Instant, path: PathId, own: Option<PathDelay>) {
         if self.reassembly.claims().is_some() {
             self.release_excess();
         }
@@ -318,7 +319,7 @@ impl Receiver {
             self.sack_path = Some(path);
             self.sources.insert(path);
             let Self { acks, promise, tsns, duplicates, .. } = self;
-            acks.on_packet(now, path, packet, || sack_bytes(*promise, tsns, duplicates.len()));
+            acks.on_packet(now, path, own, packet, || sack_bytes(*promise, tsns, duplicates.len()));
             if !self.window.has_space() {
                 self.deliver_from_full_buffer();
             }

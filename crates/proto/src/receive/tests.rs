@@ -59,7 +59,7 @@ fn at(millis: u64) -> Instant {
 fn packet(receiver: &mut Receiver, now: Instant, chunks: &[Data<'_>]) -> Vec<DataOutcome> {
     receiver.begin_packet();
     let outcomes = chunks.iter().map(|data| receiver.on_data(data).unwrap()).collect();
-    receiver.end_packet(now, PATH);
+    receiver.end_packet(now, PATH, None);
     outcomes
 }
 
@@ -172,7 +172,7 @@ fn a_bad_stream_is_acknowledged_without_delivery() {
     assert_eq!(receiver.on_data(&bad), Err(DataError::InvalidStream { stream: 4 }));
     assert_eq!(receiver.on_data(&bad), Ok(DataOutcome::Duplicate));
     assert_eq!(receiver.on_data(&whole(3, 1, 10)), Ok(DataOutcome::New));
-    receiver.end_packet(at(1), PATH);
+    receiver.end_packet(at(1), PATH, None);
     assert_eq!(receiver.cumulative_tsn(), Tsn(3));
     assert_eq!(receiver.buffered_bytes(), 10);
     assert_eq!(receiver.receive().map(|message| message.ssn), Some(1));

@@ -105,7 +105,7 @@ proptest! {
         for (i, reads) in random.chain(rounds) {
             receiver.begin_packet();
             let outcome = receiver.on_data(&chunks[i]).unwrap();
-            receiver.end_packet(at(0), PATH);
+            receiver.end_packet(at(0), PATH, None);
             let is_new = !accepted.contains(&(i as u32));
             prop_assert_eq!(outcome == DataOutcome::Duplicate, !is_new);
             if outcome == DataOutcome::New {

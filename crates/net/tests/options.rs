@@ -4,6 +4,7 @@
 mod common;
 
 use common::{CLIENT, SERVER, addresses, client_on, pair, pair_with, server_with};
+use polypath::config::CongestionAlgorithm;
 use polypath::{
     AssociationConfig, AssociationOptions, Duration, Endpoint, Event, Heartbeats, Initiator,
     LongMessages, Message, PathId, PathOptions, SendError, SendRefusal,
@@ -49,12 +50,17 @@ async fn accepted_associations_get_their_own_parameters_before_they_answer() {
         .accept_options(|peer| {
             assert_eq!(peer.initiator, Initiator::Peer);
             assert_eq!(peer.remote_addresses.len(), CLIENT.len());
-            AssociationOptions { association_max_retrans: Some(3), ..default() }
+            AssociationOptions {
+                association_max_retrans: Some(3),
+                congestion: Some(CongestionAlgorithm::Cubic),
+                ..default()
+            }
         })
         .bind()
         .unwrap();
     let pair = pair_with(server, client_on(&CLIENT), AssociationConfig::default()).await;
     assert_eq!(pair.far.options().association_max_retrans, Some(3));
+    assert_eq!(pair.far.options().congestion, Some(CongestionAlgorithm::Cubic));
     assert_ne!(pair.near.options().association_max_retrans, Some(3));
 }
 

@@ -53,6 +53,13 @@ impl Association {
         }
         self.config = config;
         let config = &self.config;
+        if config.policies.congestion != before.policies.congestion {
+            let window = self.transmitter.advertised_window;
+            self.transmitter.paths.change_controllers(cx.now, config, &self.paths, window);
+            for path in self.transmitter.paths.iter().filter(|it| it.last_data_sent.is_some()) {
+                cx.probe.on(cx.now, path.congestion_event());
+            }
+        }
         if let Some(receiver) = self.state.receiver_mut() {
             let ack = config.policies.delayed_ack;
             receiver.set_delayed_ack(ack.delay, ack.packets);

@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::check::{MAX_SACK_DELAY, within};
 use super::{
-    AssociationConfig, Burst, ConfigError, FailureDetection, LongMessages, PartialReliability,
-    PmtuDiscovery,
+    AssociationConfig, Burst, ConfigError, CongestionAlgorithm, FailureDetection, LongMessages,
+    PartialReliability, PmtuDiscovery,
 };
 use crate::Duration;
 
@@ -60,6 +60,10 @@ pub struct AssociationOptions {
     pub sack_delay: Option<Duration>,
     /// `sack_freq` (`policies.delayed_ack.packets`); 1 delays nothing.
     pub sack_packets: Option<u8>,
+    /// Congestion control (`policies.congestion`) of all paths. Congestion windows stay, and slow-start thresholds where both
+    /// have them. It cannot change where the program brings its own
+    /// ([`custom_congestion`](AssociationConfig::custom_congestion)).
+    pub congestion: Option<CongestionAlgorithm>,
     /// `SCTP_MAX_BURST` (`policies.burst`), in packets; 0 for no limit.
     pub max_burst: Option<u32>,
     /// `SCTP_MAXSEG`: bytes of user data in a chunk at most; 0 for what the paths carry. Chunks that were sent keep their size.
@@ -93,6 +97,7 @@ impl AssociationOptions {
             heartbeats: Some(Heartbeats::of(config.heartbeat_interval)),
             sack_delay: Some(policies.delayed_ack.delay),
             sack_packets: Some(policies.delayed_ack.packets),
+            congestion: Some(policies.congestion),
             max_burst: Some(match policies.burst {
                 Burst::MaxBurst(packets)
                 | Burst::MaxBurstAfterLoss(packets)
@@ -132,6 +137,15 @@ impl AssociationOptions {
         set(&mut policies.partial_reliability, self.reliability);
         if let Some(packets) = self.max_burst {
             policies.burst = with_packets(policies.burst, packets);
+        }
+        set(&mut policies.congestion, self.congestion);
+        if policies.congestion != before.policies.congestion && before.custom_congestion.is_some() {
+            return Err(ConfigError {
+                key: "policies.congestion",
+                problem: "has no effect while the association has a congestion control of the program's own \
+                          (custom_congestion)"
+                    .into(),
+            });
         }
         set(&mut config.association_max_retrans, self.association_max_retrans);
         set(&mut config.path_max_retrans, self.path_max_retrans);
@@ -263,6 +277,7 @@ mod tests {
             heartbeats: Some(Heartbeats::Off),
             sack_delay: Some(Duration::from_millis(70)),
             sack_packets: Some(3),
+            congestion: Some(CongestionAlgorithm::Cubic),
             max_burst: Some(9),
             max_fragment_bytes: Some(500),
             long_messages: Some(LongMessages::Refuse),

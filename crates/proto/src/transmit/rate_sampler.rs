@@ -54,6 +54,11 @@ struct Packet {
 }
 
 impl RateSampler {
+    /// A sampler that begins while packets are under way: what arrives from now on counts.
+    pub(crate) fn amid_transfer(now: Instant) -> Self {
+        Self { delivered_at: now, first_sent_at: now, ..Self::default() }
+    }
+
     /// A packet with data is sent, which makes `flight` bytes outstanding of `before`.
     pub(crate) fn on_sent(&mut self, now: Instant, before: u64, flight: u64) {
         if before == 0 {

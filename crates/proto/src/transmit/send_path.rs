@@ -5,6 +5,7 @@ mod control;
 mod counters;
 mod feedback;
 mod record;
+mod takeover;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -493,6 +494,20 @@ impl SendPaths {
         for path in self.iter_mut() {
             let sharers = book.sharers(&config.policies, path.id);
             path.reset_cwnd(config, peer_window, sharers);
+        }
+    }
+
+    /// All paths get the congestion control of `config`, and go on with what they have.
+    pub(crate) fn change_controllers(
+        &mut self,
+        now: Instant,
+        config: &AssociationConfig,
+        book: &PathBook,
+        peer_window: u64,
+    ) {
+        for path in self.iter_mut() {
+            let sharers = book.sharers(&config.policies, path.id);
+            path.change_controller(now, config, peer_window, sharers);
         }
     }
 

@@ -331,6 +331,10 @@ pub enum CorrectionCause {
     BottleneckFull,
     /// A middlebox says that it carries more.
     BottleneckFree,
+    /// The controller takes the place of another one of a path that carries data, and goes on with its window
+    /// ([`AssociationOptions::congestion`](crate::config::AssociationOptions::congestion)). The threshold is unset if the other one
+    /// had none.
+    Takeover,
 }
 
 /// Whether a path has just become idle, or was before.

@@ -285,7 +285,7 @@ impl Controller for Bbr {
 
     /// The model knows better than most who ask for another window; but a path that did not work at all is tried with care.
     fn on_correction(&mut self, _: &Context<'_>, correction: &Correction) {
-        if correction.cause == CorrectionCause::Restart {
+        if matches!(correction.cause, CorrectionCause::Restart | CorrectionCause::Takeover) {
             self.cwnd = correction.cwnd.max(self.unit);
         }
     }

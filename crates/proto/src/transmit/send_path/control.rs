@@ -109,10 +109,15 @@ impl SendPath {
     /// and a quarter where its controller knows.
     pub(crate) fn needed_cwnd(&self) -> u64 {
         let cwnd = self.congestion.cwnd;
-        let known = self.delivery_rate().filter(|known| known.is_final).zip(self.rtt.smallest());
-        let Some((known, rtt)) = known else { return cwnd };
+        self.full_flight().map_or(cwnd, |bytes| bytes.min(cwnd))
+    }
+
+    /// Bytes that it delivers in a round trip and a quarter, where its controller knows.
+    pub(super) fn full_flight(&self) -> Option<u64> {
+        let known = self.delivery_rate().filter(|known| known.is_final)?;
+        let rtt = self.rtt.smallest()?;
         let bits = u128::from(known.rate.as_bits_per_second()) * u128::from(rtt.as_nanos());
-        u64::try_from(bits / (8 * 800_000_000)).unwrap_or(u64::MAX).min(cwnd)
+        Some(u64::try_from(bits / (8 * 800_000_000)).unwrap_or(u64::MAX))
     }
 
     /// Another mechanism wants another congestion window.

@@ -25,6 +25,13 @@ pub(super) struct Feedback {
     elsewhere: u64,
 }
 
+impl Feedback {
+    /// Of a path that carries data already, of which nothing was noted.
+    pub(super) fn amid_transfer(now: Instant) -> Self {
+        Self { rates: RateSampler::amid_transfer(now), ..Self::default() }
+    }
+}
+
 impl SendPath {
     /// A chunk is acknowledged; `is_own` if the SACK came over this path, and answers what arrived there. Otherwise, a chunk that also
     /// went over another path may have come from that one.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use polypath_wire::{Checksum, Packet};
 use rand_core::Rng;
 
+use crate::config::TrafficMarks;
 use crate::{Instant, PathId, Probe};
 
 /// What the caller lends to each call: the time, a random number generator and a probe.
@@ -195,6 +196,8 @@ pub struct Envelope {
     pub encapsulation: Encapsulation,
     /// ECN codepoint to send with.
     pub ecn: Ecn,
+    /// DSCP and flow label to send with.
+    pub traffic: TrafficMarks,
     /// What happens if it is too large.
     pub fragmentation: Fragmentation,
     /// How to fill in its checksum.
@@ -214,6 +217,8 @@ pub struct Transmit {
     pub encapsulation: Encapsulation,
     /// ECN codepoint to send with.
     pub ecn: Ecn,
+    /// DSCP and flow label to send with.
+    pub traffic: TrafficMarks,
     /// What happens if it is too large.
     pub fragmentation: Fragmentation,
     /// How to fill in its checksum.
@@ -225,9 +230,9 @@ pub struct Transmit {
 impl Transmit {
     /// A packet in its envelope.
     pub fn new(envelope: Envelope, packet: Packet<'static>) -> Self {
-        let Envelope { path, local, remote, encapsulation, ecn, fragmentation, checksum } =
+        let Envelope { path, local, remote, encapsulation, ecn, traffic, fragmentation, checksum } =
             envelope;
         let path = Some(path);
-        Self { path, local, remote, encapsulation, ecn, fragmentation, checksum, packet }
+        Self { path, local, remote, encapsulation, ecn, traffic, fragmentation, checksum, packet }
     }
 }

@@ -265,10 +265,19 @@ impl Lab {
 }
 
 fn copy(sent: &Transmit) -> Transmit {
-    let Transmit { path, local, remote, encapsulation, ecn, fragmentation, checksum, ref packet } =
-        *sent;
+    let Transmit {
+        path,
+        local,
+        remote,
+        encapsulation,
+        ecn,
+        traffic,
+        fragmentation,
+        checksum,
+        ref packet,
+    } = *sent;
     let packet = packet.clone();
-    Transmit { path, local, remote, encapsulation, ecn, fragmentation, checksum, packet }
+    Transmit { path, local, remote, encapsulation, ecn, traffic, fragmentation, checksum, packet }
 }
 
 fn deliver(host: &mut Host, now: Instant, sent: &Transmit) {

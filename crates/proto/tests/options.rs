@@ -18,6 +18,8 @@ const NONE: PathOptions = PathOptions {
     mtu_bytes: None,
     sack_delay: None,
     sack_packets: None,
+    dscp: None,
+    ipv6_flow_label: None,
 };
 
 fn set(pair: &mut Pair, side: Side, options: &AssociationOptions) -> Result<(), ConfigError> {
@@ -61,6 +63,8 @@ fn what_is_set_can_be_read_and_what_is_wrong_changes_nothing() {
         mtu_bytes: Some(1300),
         sack_delay: Some(millis(30)),
         sack_packets: Some(4),
+        dscp: Some(10),
+        ipv6_flow_label: Some(77),
     };
     let others = pair.slot(Side::Client).association.path_options(PathId(0));
     set_path(&mut pair, 1, &own).unwrap();
@@ -183,6 +187,28 @@ fn a_path_delays_acknowledgements_by_what_it_has_of_its_own() {
         let took = pair.now.since(begun);
         assert!((delay..delay + millis(29)).contains(&took), "path {path}: {took:?}");
     }
+}
+
+/// Packets of a path have what the path has of its own, all others what the association has, from INIT on.
+#[test]
+fn packets_say_which_traffic_they_are() {
+    let marked = AssociationConfig { dscp: 46, ipv6_flow_label: 5, ..config(Preset::Rfc9260) };
+    let mut victim = Victim::established(marked);
+    let mut sent = |own: PathOptions, all: AssociationOptions| {
+        let now = victim.now;
+        victim.host.command(now, 0, |it, cx| it.set_options(cx, &all)).unwrap();
+        victim.host.command(now, 0, |it, cx| it.set_path_options(cx, PathId(0), &own)).unwrap();
+        victim.send(1, 100);
+        let sent = victim.sent();
+        assert!(!sent.is_empty());
+        sent.iter().map(|it| (it.traffic.dscp, it.traffic.flow_label)).next_back().unwrap()
+    };
+    let all = AssociationOptions::default;
+    assert_eq!(sent(NONE, all()), (46, 5));
+    assert_eq!(sent(PathOptions { dscp: Some(10), ..NONE }, all()), (10, 5));
+    assert_eq!(sent(NONE, AssociationOptions { ipv6_flow_label: Some(6), ..all() }), (10, 6));
+    let own = PathOptions { dscp: Some(0), ipv6_flow_label: Some(0), ..NONE };
+    assert_eq!(sent(own, all()), (0, 0), "off again");
 }
 
 #[test]

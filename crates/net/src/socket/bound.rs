@@ -14,6 +14,7 @@ use tokio::net::UdpSocket;
 use super::fragment;
 use super::icmp::{self, Report};
 use super::ipv4_fragments::{Carrier, FragmentSocket};
+use super::marks::{self, Marks};
 use super::options;
 use super::wait::Wait;
 use crate::lock::lock;
@@ -65,6 +66,7 @@ impl BoundSocket {
         let socket = Arc::new(UdpSocket::from_std(socket.into())?);
         let state = UdpSocketState::new((&*socket).into())?;
         options::without_timestamps(&socket)?;
+        options::with_flow_labels(&socket, address);
         icmp::enable(&socket, address)?;
         Ok(Self {
             socket,
@@ -134,29 +136,32 @@ impl BoundSocket {
     pub(crate) fn try_send(
         &self,
         destination: SocketAddr,
-        ecn: Ecn,
+        marks: Marks,
         contents: &[u8],
         segment: usize,
     ) -> io::Result<()> {
         let _whole = self.whole.read().unwrap_or_else(PoisonError::into_inner);
-        self.send(destination, ecn, contents, segment)
+        self.send(destination, marks, contents, segment)
     }
 
     fn send(
         &self,
         destination: SocketAddr,
-        ecn: Ecn,
+        marks: Marks,
         contents: &[u8],
         segment: usize,
     ) -> io::Result<()> {
         let transmit = Transmit {
             destination,
-            ecn: codepoint(ecn),
+            ecn: codepoint(marks.ecn),
             contents,
             segment_size: (segment < contents.len()).then_some(segment),
             src_ip: None,
         };
-        let send = || self.state.try_send((&*self.socket).into(), &transmit);
+        let send = || match marks.has_traffic() && marks::IS_KNOWN {
+            true => marks::send(&self.socket, destination, marks, contents, segment),
+            false => self.state.try_send((&*self.socket).into(), &transmit),
+        };
         let send = || past_reports(send, || self.collect_reports());
         match send() {
             // Once more through the runtime, which then watches for the socket to become writable.
@@ -198,7 +203,7 @@ impl BoundSocket {
     pub(crate) fn send_in_fragments(
         &self,
         destination: SocketAddr,
-        ecn: Ecn,
+        marks: Marks,
         carrier: Carrier,
         packet: &[u8],
     ) -> bool {
@@ -206,21 +211,21 @@ impl BoundSocket {
             return false;
         };
         !fragment::stands_alone(packet)
-            && self.fragments.send((from, self.device.as_ref()), to, ecn, carrier, packet)
+            && self.fragments.send((from, self.device.as_ref()), to, marks, carrier, packet)
     }
 
     /// Sends one datagram that IP may fragment.
     pub(crate) fn try_send_fragmentable(
         &self,
         destination: SocketAddr,
-        ecn: Ecn,
+        marks: Marks,
         datagram: &[u8],
     ) -> io::Result<()> {
         let padded = self.padded(destination, datagram);
         let datagram = padded.as_deref().unwrap_or(datagram);
         let _alone = self.whole.write().unwrap_or_else(PoisonError::into_inner);
         options::fragmentation_allowed(&self.socket, destination, || {
-            self.send(destination, ecn, datagram, datagram.len())
+            self.send(destination, marks, datagram, datagram.len())
         })
     }
 
@@ -277,6 +282,8 @@ pub(crate) fn ecn_of(meta: &RecvMeta) -> Ecn {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use polypath_proto::config::TrafficMarks;
+
     use super::*;
     use crate::socket::fault::Fault;
 
@@ -293,7 +300,8 @@ mod tests {
         peer.send_to(b"farewell", socket.local().unwrap()).unwrap();
         drop(peer);
         // The answer of ICMP is there before the call returns.
-        socket.try_send(address, Ecn::NotEct, b"more", 4).unwrap();
+        let marks = Marks { ecn: Ecn::NotEct, traffic: TrafficMarks::default() };
+        socket.try_send(address, marks, b"more", 4).unwrap();
         std::future::poll_fn(|cx| socket.poll_readable(cx)).await.unwrap();
         let (mut buffer, mut meta) = ([0; 100], [RecvMeta::default()]);
         let received = socket.try_receive(&mut [IoSliceMut::new(&mut buffer)], &mut meta);

@@ -10,8 +10,9 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use polypath_proto::Ecn;
 use socket2::Socket;
+
+use super::marks::Marks;
 
 /// Length of the IPv4 header without options (RFC 791 section 3.1).
 const HEADER: usize = 20;
@@ -49,7 +50,7 @@ impl FragmentSocket {
         &self,
         (from, device): (Ipv4Addr, Option<&Arc<str>>),
         to: SocketAddrV4,
-        ecn: Ecn,
+        marks: Marks,
         carrier: Carrier,
         packet: &[u8],
     ) -> bool {
@@ -58,7 +59,7 @@ impl FragmentSocket {
         let Some((protocol, payload)) = payload(from, to, carrier, packet) else { return false };
         // The system would give fragments with 0 numbers of their own.
         let identification = self.identification.fetch_add(1, Ordering::Relaxed).max(1);
-        let header = Header { from, to: *to.ip(), ecn, protocol, identification };
+        let header = Header { from, to: *to.ip(), marks, protocol, identification };
         let destination = SocketAddr::from((*to.ip(), 0)).into();
         let sent = |fragment: &Vec<u8>| socket.send_to(fragment, &destination);
         // One that finds the queue of the device full is lost, as it could be further on.
@@ -75,7 +76,7 @@ impl FragmentSocket {
 struct Header {
     from: Ipv4Addr,
     to: Ipv4Addr,
-    ecn: Ecn,
+    marks: Marks,
     protocol: u8,
     identification: u16,
 }
@@ -83,14 +84,8 @@ struct Header {
 impl Header {
     /// The header of a fragment; the system fills in the checksum (raw(7)).
     fn of(&self, total: usize, flags_and_offset: u16) -> [u8; HEADER] {
-        let ecn = match self.ecn {
-            Ecn::NotEct => 0,
-            Ecn::Ect1 => 1,
-            Ecn::Ect0 => 2,
-            Ecn::Ce => 3,
-        };
         let mut header = [0; HEADER];
-        (header[0], header[1]) = (0x45, ecn);
+        (header[0], header[1]) = (0x45, self.marks.byte());
         header[2..4].copy_from_slice(&(total as u16).to_be_bytes());
         header[4..6].copy_from_slice(&self.identification.to_be_bytes());
         header[6..8].copy_from_slice(&flags_and_offset.to_be_bytes());
@@ -190,6 +185,9 @@ mod system {
 
 #[cfg(test)]
 mod tests {
+    use polypath_proto::Ecn;
+    use polypath_proto::config::TrafficMarks;
+
     use super::*;
 
     const FROM: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -212,13 +210,13 @@ mod tests {
 
     #[test]
     fn fragments_make_the_packet() {
-        let header =
-            Header { from: FROM, to: *TO.ip(), ecn: Ecn::Ect0, protocol: 132, identification: 7 };
+        let marks = Marks { ecn: Ecn::Ect0, traffic: TrafficMarks { dscp: 10, flow_label: 0 } };
+        let header = Header { from: FROM, to: *TO.ip(), marks, protocol: 132, identification: 7 };
         for (len, count) in [(1, 1), (552, 1), (553, 2), (1104, 2), (1480, 3), (60_000, 109)] {
             let payload: Vec<u8> = (0..len).map(|n| n as u8).collect();
             let fragments = fragments(&header, &payload);
             assert_eq!((joined(&fragments), fragments.len()), (payload, count), "{len}");
-            assert_eq!((fragments[0][0], fragments[0][1], fragments[0][9]), (0x45, 2, 132));
+            assert_eq!((fragments[0][0], fragments[0][1], fragments[0][9]), (0x45, 42, 132));
         }
     }
 

@@ -1,15 +1,21 @@
 //! Socket options that neither the standard library nor `quinn-udp` sets.
 
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) use linux::report_flow_labels;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use linux::{force_buffers, fragmentation_allowed, without_timestamps};
+pub(crate) use linux::{
+    force_buffers, fragmentation_allowed, with_flow_labels, without_timestamps,
+};
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) use other::{force_buffers, fragmentation_allowed, without_timestamps};
+pub(crate) use other::{
+    force_buffers, fragmentation_allowed, with_flow_labels, without_timestamps,
+};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(unsafe_code)] // what nix's macros make of the options
 mod linux {
     use std::io;
-    use std::net::SocketAddr;
+    use std::net::{IpAddr, SocketAddr};
 
     use nix::sys::socket::setsockopt;
     use nix::sys::socket::sockopt::{
@@ -44,6 +50,16 @@ mod linux {
         Ipv6FragmentSize,
         libc::IPPROTO_IPV6,
         libc::IPV6_MTU,
+        libc::c_int,
+        SetStruct<'_, libc::c_int>
+    );
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    struct Ipv6FlowInfoSend;
+    nix::setsockopt_impl!(
+        Ipv6FlowInfoSend,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_FLOWINFO_SEND,
         libc::c_int,
         SetStruct<'_, libc::c_int>
     );
@@ -102,6 +118,31 @@ mod linux {
         let _ = setsockopt(socket, SndBufForce, &bytes);
     }
 
+    /// Lets packets over IPv6 have the flow label that their destination address names. Old systems may refuse it.
+    pub(crate) fn with_flow_labels(socket: &UdpSocket, address: IpAddr) {
+        if address.is_ipv6() {
+            let _ = setsockopt(socket, Ipv6FlowInfoSend, &1);
+        }
+    }
+
+    #[cfg(test)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    struct Ipv6ReceiveFlowInfo;
+    #[cfg(test)]
+    nix::setsockopt_impl!(
+        Ipv6ReceiveFlowInfo,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_FLOWINFO,
+        libc::c_int,
+        SetStruct<'_, libc::c_int>
+    );
+
+    /// Lets a socket report the flow labels of what it receives.
+    #[cfg(test)]
+    pub(crate) fn report_flow_labels(socket: &std::net::UdpSocket) {
+        setsockopt(socket, Ipv6ReceiveFlowInfo, &1).unwrap();
+    }
+
     /// Switches off the receive timestamps that `quinn-udp` asks for: with them the ancillary data of coalesced
     /// datagrams does not fit its buffer, and the ECN codepoint is what gets lost.
     pub(crate) fn without_timestamps(socket: &UdpSocket) -> io::Result<()> {
@@ -112,7 +153,7 @@ mod linux {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod other {
     use std::io;
-    use std::net::SocketAddr;
+    use std::net::{IpAddr, SocketAddr};
 
     use socket2::Socket;
     use tokio::net::UdpSocket;
@@ -125,6 +166,8 @@ mod other {
     ) -> io::Result<()> {
         send()
     }
+
+    pub(crate) fn with_flow_labels(_socket: &UdpSocket, _address: IpAddr) {}
 
     pub(crate) fn without_timestamps(_socket: &UdpSocket) -> io::Result<()> {
         Ok(())

@@ -5,12 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use polypath_proto::{Ecn, Encapsulation};
+use polypath_proto::Encapsulation;
 use quinn_udp::RecvMeta;
 
 use super::bound::BoundSocket;
 use super::icmp::Report;
 use super::ipv4_fragments::Carrier;
+use super::marks::Marks;
 use super::raw::RawPort;
 use super::udp::UdpPort;
 use super::wait::Wait;
@@ -129,27 +130,27 @@ impl Port {
     pub(crate) fn try_send(
         &self,
         destination: SocketAddr,
-        ecn: Ecn,
+        marks: Marks,
         contents: &[u8],
         segment: usize,
     ) -> io::Result<()> {
-        self.socket().try_send(destination, ecn, contents, segment)
+        self.socket().try_send(destination, marks, contents, segment)
     }
 
     /// Sends a packet in fragments of our own, or else as [`BoundSocket::try_send_fragmentable`].
     pub(crate) fn try_send_fragmentable(
         &self,
         destination: SocketAddr,
-        ecn: Ecn,
+        marks: Marks,
         datagram: &[u8],
     ) -> io::Result<()> {
         let carrier = match self {
             Self::Udp(port) => Carrier::Udp { from: port.port() },
             Self::Raw(_) => Carrier::Ip,
         };
-        if self.socket().send_in_fragments(destination, ecn, carrier, datagram) {
+        if self.socket().send_in_fragments(destination, marks, carrier, datagram) {
             return Ok(());
         }
-        self.socket().try_send_fragmentable(destination, ecn, datagram)
+        self.socket().try_send_fragmentable(destination, marks, datagram)
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::Association;
 use crate::config::{
     AssociationConfig, AssociationOptions, ConfigError, Heartbeats, LongMessages, PathOptions,
-    PathOptionsError, PmtuDiscovery, SharedConfig,
+    PathOptionsError, PmtuDiscovery, SharedConfig, TrafficMarks,
 };
 use crate::mechanism::autoclose::{Activity, Autoclose};
 use crate::paths::plpmtu::{Plpmtu, SizeLimits};
@@ -89,6 +89,7 @@ impl Association {
     pub fn path_options(&self, path: PathId) -> Option<PathOptions> {
         self.paths.get(path)?;
         let mtu = self.transmitter.paths[path].mtu();
+        let traffic = self.traffic(path);
         let sack = self.tuning.path_delay(path, &self.config).unwrap_or(PathDelay {
             delay: self.config.policies.delayed_ack.delay,
             packets: self.config.policies.delayed_ack.packets,
@@ -101,6 +102,8 @@ impl Association {
             mtu_bytes: Some(u16::try_from(mtu).unwrap_or(u16::MAX)),
             sack_delay: Some(sack.delay),
             sack_packets: Some(sack.packets),
+            dscp: Some(traffic.dscp),
+            ipv6_flow_label: Some(traffic.flow_label),
         })
     }
 
@@ -128,6 +131,8 @@ impl Association {
         own.pmtu_discovery = options.pmtu_discovery.or(own.pmtu_discovery);
         own.sack_delay = options.sack_delay.or(own.sack_delay);
         own.sack_packets = options.sack_packets.or(own.sack_packets);
+        own.dscp = options.dscp.or(own.dscp);
+        own.ipv6_flow_label = options.ipv6_flow_label.or(own.ipv6_flow_label);
         if let Some(discovery) = discovery {
             self.find_mtu_by(id, discovery, most);
         }
@@ -199,6 +204,16 @@ impl Association {
     pub(super) fn pf_threshold(&self, path: PathId) -> u32 {
         let own = self.tuning.path(path).and_then(|own| own.pf_threshold);
         own.unwrap_or(self.config.policies.failover.pf_threshold)
+    }
+
+    /// What packets on the path ask of the network.
+    #[inline]
+    pub(super) fn traffic(&self, path: PathId) -> TrafficMarks {
+        let all = self.config.traffic();
+        self.tuning.path(path).map_or(all, |own| TrafficMarks {
+            dscp: own.dscp.unwrap_or(all.dscp),
+            flow_label: own.ipv6_flow_label.unwrap_or(all.flow_label),
+        })
     }
 
     pub(super) fn pmtu_discovery(&self, path: PathId) -> PmtuDiscovery {

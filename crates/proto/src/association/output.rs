@@ -535,6 +535,7 @@ impl Association {
             remote,
             encapsulation,
             ecn: self.transmitter.codepoint(path, packet),
+            traffic: self.traffic(path),
             fragmentation: built.fragmentation,
             checksum,
         }

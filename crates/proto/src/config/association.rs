@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
+use super::TrafficMarks;
 use crate::Duration;
 
 use super::plug_in::{CustomCongestion, CustomScheduler};
@@ -137,6 +138,12 @@ pub struct AssociationConfig {
     pub max_fragment_bytes: Option<u32>,
     /// What becomes of messages that do not fit one chunk.
     pub long_messages: LongMessages,
+    /// DSCP of all packets (`spp_dscp` of `SCTP_PEER_ADDR_PARAMS`, RFC 6458 section 8.1.12), from 0 to 63; 0 is best effort. Sockets
+    /// set it on Linux and Android.
+    pub dscp: u8,
+    /// Flow label of packets over IPv6 (`spp_ipv6_flowlabel`), from 1 to 0xF_FFFF; with 0 the system chooses. Sockets set it on Linux
+    /// and Android.
+    pub ipv6_flow_label: u32,
     /// Which address pairs become paths.
     pub path_pairing: PathPairing,
     /// Routes of the system, for [`PathPairing::ByRoute`]; drivers fill them in.
@@ -208,6 +215,12 @@ impl AssociationConfig {
             *span = (*span).max(Duration::from_millis(1));
         }
         SharedConfig::new(self)
+    }
+
+    /// What its packets ask of the network.
+    #[inline]
+    pub(crate) fn traffic(&self) -> TrafficMarks {
+        TrafficMarks { dscp: self.dscp, flow_label: self.ipv6_flow_label }
     }
 
     /// Whether congestion controllers want to know of the other paths of their group.
@@ -292,6 +305,8 @@ impl Default for AssociationConfig {
             pmtu_discovery: None,
             max_fragment_bytes: None,
             long_messages: LongMessages::Fragment,
+            dscp: 0,
+            ipv6_flow_label: 0,
             path_pairing: PathPairing::ByIndex,
             routes: Vec::new(),
             address_join: AddressJoin::On,

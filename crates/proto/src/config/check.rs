@@ -13,6 +13,12 @@ use crate::Duration;
 /// SACK.Delay must not be larger (RFC 9260 section 6.2).
 pub(crate) const MAX_SACK_DELAY: Duration = Duration::from_millis(500);
 
+/// A DSCP has six bits (RFC 2474 section 3).
+pub(crate) const MAX_DSCP: u8 = 63;
+
+/// A flow label has twenty (RFC 8200 section 6).
+pub(crate) const MAX_FLOW_LABEL: u32 = 0xF_FFFF;
+
 /// A setting that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
@@ -60,6 +66,8 @@ impl AssociationConfig {
         if let Some(bytes) = self.max_fragment_bytes {
             within("max_fragment_bytes", bytes, 16, u16::MAX.into())?;
         }
+        within("dscp", self.dscp, 0, MAX_DSCP)?;
+        within("ipv6_flow_label", self.ipv6_flow_label, 0, MAX_FLOW_LABEL)?;
         within("mtu_bytes", self.mtu_bytes, 256, u16::MAX)?;
         within("max_paths", self.max_paths, 1, 32)
     }

@@ -9,6 +9,7 @@ mod policies;
 mod presets;
 mod reference;
 mod shared_keys;
+mod traffic;
 
 pub(crate) use association::SharedConfig;
 pub use association::{
@@ -22,3 +23,4 @@ pub use policies::*;
 pub use presets::Preset;
 pub use reference::{POLICY_KEYS, PolicyExample, PolicyKey, PolicyValues};
 pub use shared_keys::SharedKeys;
+pub use traffic::TrafficMarks;

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use thiserror::Error;
 
-use super::check::{MAX_SACK_DELAY, within};
+use super::check::{MAX_DSCP, MAX_FLOW_LABEL, MAX_SACK_DELAY, within};
 use super::{
     AssociationConfig, Burst, ConfigError, CongestionAlgorithm, FailureDetection, LongMessages,
     PartialReliability, PmtuDiscovery,
@@ -80,6 +80,10 @@ pub struct AssociationOptions {
     pub receive_buffer_bytes: Option<u32>,
     /// `SCTP_AUTOCLOSE`; zero turns it off.
     pub autoclose: Option<Duration>,
+    /// `spp_dscp` of `SCTP_PEER_ADDR_PARAMS` for all paths without [options](PathOptions) of their own.
+    pub dscp: Option<u8>,
+    /// `spp_ipv6_flowlabel`, likewise.
+    pub ipv6_flow_label: Option<u32>,
 }
 
 impl AssociationOptions {
@@ -112,6 +116,8 @@ impl AssociationOptions {
             send_buffer_bytes: Some(config.send_buffer_bytes),
             receive_buffer_bytes: Some(config.receive_buffer_bytes),
             autoclose: Some(config.autoclose.unwrap_or(Duration::ZERO)),
+            dscp: Some(config.dscp),
+            ipv6_flow_label: Some(config.ipv6_flow_label),
         }
     }
 
@@ -161,6 +167,8 @@ impl AssociationOptions {
         );
         set(&mut config.send_buffer_bytes, self.send_buffer_bytes);
         set(&mut config.autoclose, self.autoclose.map(|it| (it > Duration::ZERO).then_some(it)));
+        set(&mut config.dscp, self.dscp);
+        set(&mut config.ipv6_flow_label, self.ipv6_flow_label);
         if let Some(bytes) = self.receive_buffer_bytes {
             within("receive_buffer_bytes", bytes, before.receive_buffer_bytes, u32::MAX)?;
             config.receive_buffer_bytes = bytes;
@@ -207,6 +215,10 @@ pub struct PathOptions {
     pub sack_delay: Option<Duration>,
     /// `sack_freq`: packets that a SACK answers at most once one has come on the path, from 1; 1 delays nothing.
     pub sack_packets: Option<u8>,
+    /// `spp_dscp`: the DSCP of packets on the path, from 0 to 63.
+    pub dscp: Option<u8>,
+    /// `spp_ipv6_flowlabel`: their flow label over IPv6, up to 0xF_FFFF; with 0 the system chooses.
+    pub ipv6_flow_label: Option<u32>,
 }
 
 /// Why parameters of a path cannot be changed.
@@ -238,6 +250,12 @@ impl PathOptions {
         }
         if let Some(packets) = self.sack_packets {
             within("sack_packets", packets, 1, u8::MAX)?;
+        }
+        if let Some(dscp) = self.dscp {
+            within("dscp", dscp, 0, MAX_DSCP)?;
+        }
+        if let Some(label) = self.ipv6_flow_label {
+            within("ipv6_flow_label", label, 0, MAX_FLOW_LABEL)?;
         }
         let suspects = config.policies.failover.detection != FailureDetection::Rfc9260;
         if self.pf_threshold.is_some() && !suspects {
@@ -286,6 +304,8 @@ mod tests {
             send_buffer_bytes: Some(1_000_000),
             receive_buffer_bytes: Some(1 << 30),
             autoclose: Some(Duration::from_secs(5)),
+            dscp: Some(46),
+            ipv6_flow_label: Some(0xA_BCDE),
         };
         let config = changed.applied_to(&AssociationConfig::with_preset(Preset::CmtPf)).unwrap();
         assert_eq!(AssociationOptions::of(&config), changed);
@@ -325,6 +345,8 @@ mod tests {
                 "partial_delivery_point",
                 AssociationOptions { partial_delivery_point: Some(u32::MAX), ..none() },
             ),
+            ("dscp", AssociationOptions { dscp: Some(64), ..none() }),
+            ("ipv6_flow_label", AssociationOptions { ipv6_flow_label: Some(1 << 20), ..none() }),
             ("max_fragment_bytes", AssociationOptions { max_fragment_bytes: Some(3), ..none() }),
         ] {
             let error = options.applied_to(&config).unwrap_err();
@@ -347,6 +369,12 @@ mod tests {
                 Some("sack_delay"),
             ),
             (Preset::Cmt, PathOptions { sack_packets: Some(0), ..none }, Some("sack_packets")),
+            (Preset::Cmt, PathOptions { dscp: Some(64), ..none }, Some("dscp")),
+            (
+                Preset::Cmt,
+                PathOptions { ipv6_flow_label: Some(1 << 20), ..none },
+                Some("ipv6_flow_label"),
+            ),
             (Preset::Cmt, PathOptions { mtu_bytes: Some(1400), ..none }, None),
             (Preset::Cmt, PathOptions { mtu_bytes: Some(575), ..none }, Some("mtu_bytes")),
             (Preset::Cmt, PathOptions { mtu_bytes: Some(1501), ..none }, Some("mtu_bytes")),

@@ -258,6 +258,7 @@ impl Endpoint {
             remote: to.remote.address,
             encapsulation: to.remote.encapsulation,
             ecn: Ecn::NotEct,
+            traffic: self.config.association.traffic(),
             fragmentation: match packet.encoded_len() > SAFE_PACKET_BYTES {
                 true => Fragmentation::Allowed,
                 false => Fragmentation::Avoided,

@@ -8,11 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use polypath_proto::{AssociationId, Ecn, Fragmentation, Transmit};
+use polypath_proto::{AssociationId, Fragmentation, Transmit};
 use smallvec::SmallVec;
 
 use self::layer::LayerQueue;
-use crate::socket::{Fault, Port, Sockets, Wait};
+use crate::socket::{Fault, Marks, Port, Sockets, Wait};
 use crate::stats::EndpointStats;
 
 /// Most bytes in one batch: what one UDP datagram may carry before it is segmented.
@@ -43,7 +43,7 @@ enum Mode {
 struct Key {
     socket: usize,
     destination: SocketAddr,
-    ecn: Ecn,
+    marks: Marks,
     mode: Mode,
 }
 
@@ -95,7 +95,7 @@ impl Batch {
         if self.mode == Mode::Whole {
             match socket.try_send(
                 self.key.destination,
-                self.key.ecn,
+                self.key.marks,
                 &self.buffer[..self.len],
                 self.segment,
             ) {
@@ -127,11 +127,11 @@ impl Batch {
         while self.sent < self.len {
             let datagram = self.next_datagram();
             let len = datagram.len();
-            let (destination, ecn) = (self.key.destination, self.key.ecn);
+            let (destination, marks) = (self.key.destination, self.key.marks);
             let result = match self.mode {
-                Mode::Fragmented => socket.try_send_fragmentable(destination, ecn, datagram),
+                Mode::Fragmented => socket.try_send_fragmentable(destination, marks, datagram),
                 Mode::Whole | Mode::Singly | Mode::Unfragmented => {
-                    socket.try_send(destination, ecn, datagram, len)
+                    socket.try_send(destination, marks, datagram, len)
                 }
             };
             match result {
@@ -424,7 +424,7 @@ fn key_of<'a>(sockets: &'a Sockets, transmit: &Transmit) -> Option<(Key, &'a Por
     let key = Key {
         socket: place,
         destination,
-        ecn: transmit.ecn,
+        marks: Marks { ecn: transmit.ecn, traffic: transmit.traffic },
         mode: match transmit.fragmentation {
             Fragmentation::Avoided => Mode::Whole,
             Fragmentation::Allowed => Mode::Fragmented,

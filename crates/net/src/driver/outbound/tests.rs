@@ -1,7 +1,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
-use polypath_proto::{Encapsulation, Fragmentation, PathId};
+use polypath_proto::config::TrafficMarks;
+use polypath_proto::{Ecn, Encapsulation, Fragmentation, PathId};
 use polypath_wire::{Checksum, Chunk, Packet, Raw};
 
 use super::*;
@@ -41,6 +42,7 @@ impl Setup {
             remote: B,
             encapsulation: Encapsulation::Udp { local_port: 0, remote_port: self.udp_port },
             ecn: Ecn::Ect0,
+            traffic: TrafficMarks::default(),
             fragmentation: Fragmentation::Avoided,
             checksum: Checksum::Crc32c,
             packet: Packet {

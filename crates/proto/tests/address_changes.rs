@@ -390,3 +390,57 @@ fn programs_tell_each_other_their_adaptation_layer() {
         }
     }
 }
+
+/// Set Primary Address in INIT and INIT ACK (RFC 5061 section 5.4): the other side sends there once the address is confirmed.
+#[test]
+fn the_handshake_names_the_address_that_either_side_prefers() {
+    for form in [Form::Structured, Form::Encoded] {
+        for (client, server) in
+            [(Some(1), None), (None, Some(1)), (Some(1), Some(1)), (Some(0), Some(0))]
+        {
+            let mut setup = Setup::new([0..2, 0..2]);
+            setup.config.form = form;
+            let addresses = Pair::new(PairConfig::new(2, on()));
+            let address =
+                |side, index: Option<usize>| index.map(|index| addresses.addresses(side)[index]);
+            setup.config.client.preferred_address = address(Side::Client, client);
+            setup.config.server.preferred_address = address(Side::Server, server);
+            let mut pair = setup.connected();
+            assert!(pair.run_until(secs(100), Pair::all_confirmed));
+            for (side, other, index) in
+                [(Side::Client, Side::Server, client), (Side::Server, Side::Client, server)]
+            {
+                let paths = pair.slot(other).association.path_stats();
+                let primary = paths.iter().find(|path| path.primary).unwrap();
+                let preferred = address(side, index);
+                let expected = preferred.unwrap_or(primary.remote);
+                assert_eq!(primary.remote, expected, "{form:?} {client:?} {server:?}");
+                let told = peers(&pair, side, index.unwrap_or(0), MadePrimary);
+                assert_eq!(has(&pair, other, &told), index.is_some());
+            }
+            send(&mut pair, 0, 10);
+            arrive(&mut pair, 10, "on the preferred path");
+        }
+    }
+}
+
+/// An address that was not told, or a side that has agreed to no changes: nothing is asked for.
+#[test]
+fn a_preference_needs_an_address_that_the_peer_knows() {
+    for (policy, preferred) in [
+        (AddressReconfiguration::Off, "10.0.1.1"),
+        (AddressReconfiguration::Authenticated, "192.0.2.99"),
+    ] {
+        let mut setup = Setup::new([0..2, 0..2]);
+        let config = AssociationConfig {
+            preferred_address: Some(preferred.parse().unwrap()),
+            ..with(policy)
+        };
+        (setup.config.client, setup.config.server) = (config.clone(), config);
+        let pair = setup.connected();
+        for side in [Side::Client, Side::Server] {
+            let is_preference = |event: &Event| matches!(event, Event::PeerAddress { .. });
+            assert!(!pair.slot(side).events.iter().any(is_preference));
+        }
+    }
+}

@@ -157,6 +157,11 @@ pub struct AssociationConfig {
     pub error_detection: ErrorDetection,
     /// Adaptation code point for the peer's program (RFC 5061 section 4.2.6; `SCTP_ADAPTATION_LAYER`); `None`: none is sent.
     pub adaptation_layer: Option<u32>,
+    /// An address of this side that the peer is asked, in the handshake, to send to as long as it works (Set Primary Address in INIT and
+    /// INIT ACK, RFC 5061 section 5.4), where `policies.address_reconfiguration` is on. It must be among those of the association;
+    /// one that the peer is not told of is not asked for.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub preferred_address: Option<IpAddr>,
     /// Most paths; further addresses are ignored and counted. At most 32.
     pub max_paths: u8,
     /// Association.Max.Retrans: consecutive timeouts over all paths before the association fails. With
@@ -312,6 +317,7 @@ impl Default for AssociationConfig {
             address_join: AddressJoin::On,
             error_detection: ErrorDetection::Crc32c,
             adaptation_layer: None,
+            preferred_address: None,
             max_paths: 8,
             association_max_retrans: 20,
             path_max_retrans: 5,

@@ -19,6 +19,7 @@
 //! | 1 | number of addresses of the peer |
 //! | 1 + 4 or 16, each | the peer's addresses, first the one that the INIT ACK went to |
 //! | 4 | what the peer's program tells this side's (adaptation layer indication), where [`HAS_ADAPTATION`] is among the capabilities |
+//! | 1 | which of the addresses the peer would like to be primary, where [`HAS_PREFERENCE`] is among the capabilities |
 //! | rest | nothing, or what this side and the peer told of authentication (`AuthOffer::append_to`) |
 //! | 32 | BLAKE3 of everything before it, keyed with a secret |
 //!
@@ -48,7 +49,7 @@ const MAC_LEN: usize = 32;
 /// Length of the authentication code where room is scarce. It is never checked anywhere but here, so 128 bits do.
 const SHORT_MAC_LEN: usize = 16;
 /// Length of the longest cookie in bytes.
-const MAX_LEN: usize = 57 + 5 + 17 + 1 + 4 + 17 * MAX_ADDRESSES + MAX_AUTH_LEN + MAC_LEN;
+const MAX_LEN: usize = 57 + 5 + 17 + 1 + 4 + 1 + 17 * MAX_ADDRESSES + MAX_AUTH_LEN + MAC_LEN;
 /// Length of the longest offers of both sides.
 const MAX_AUTH_LEN: usize = 2 * AuthOffer::MAX_COOKIE_BYTES;
 
@@ -96,6 +97,8 @@ struct Previous {
 
 /// Among the capabilities in a cookie: it has an adaptation layer indication.
 const HAS_ADAPTATION: u32 = 1 << 31;
+/// The same of a preferred address.
+const HAS_PREFERENCE: u32 = 1 << 30;
 
 impl Cookie {
     /// How long ago the cookie expired; `None` while it is good.
@@ -123,7 +126,10 @@ impl Cookie {
         {
             out.extend_from_slice(&number.to_be_bytes());
         }
-        let marked = if self.adaptation.is_some() { HAS_ADAPTATION } else { 0 };
+        let addresses = &self.peer_addresses[..self.peer_addresses.len().min(MAX_ADDRESSES)];
+        let preferred = addresses.iter().position(|address| Some(*address) == self.preferred);
+        let mut marked = if self.adaptation.is_some() { HAS_ADAPTATION } else { 0 };
+        marked |= if preferred.is_some() { HAS_PREFERENCE } else { 0 };
         out.extend_from_slice(&(self.capabilities.bits() | marked).to_be_bytes());
         match self.encapsulation {
             Encapsulation::None => out.push(0),
@@ -135,10 +141,10 @@ impl Cookie {
             Encapsulation::LowerLayer => out.push(2),
         }
         append_address(out, self.local_address);
-        let addresses = &self.peer_addresses[..self.peer_addresses.len().min(MAX_ADDRESSES)];
         out.push(addresses.len() as u8);
         addresses.iter().for_each(|address| append_address(out, *address));
         out.extend(self.adaptation.iter().flat_map(|code| code.to_be_bytes()));
+        out.extend(preferred.map(|place| place as u8));
         if let Some(AuthPair { own, peer }) = &self.auth {
             own.append_to(out);
             peer.append_to(out);
@@ -151,9 +157,9 @@ impl Cookie {
         if !matches!(reader.u8()?, VERSION | SHORT_VERSION) {
             return None;
         }
-        let has_adaptation;
+        let (marked, place);
         // The fields of a struct expression are evaluated in the order in which they are written.
-        let cookie = Self {
+        let mut cookie = Self {
             created: Instant::from_nanos(reader.u64()?),
             life: Duration::from_nanos(reader.u64()?),
             local_tag: reader.u32().filter(|tag| *tag != 0)?,
@@ -168,15 +174,22 @@ impl Cookie {
             remote_port: reader.u16()?,
             capabilities: {
                 let bits = reader.u32()?;
-                has_adaptation = bits & HAS_ADAPTATION != 0;
-                Capabilities::from_bits(bits & !HAS_ADAPTATION)?
+                marked = bits & (HAS_ADAPTATION | HAS_PREFERENCE);
+                Capabilities::from_bits(bits & !marked)?
             },
             encapsulation: reader.encapsulation()?,
             local_address: reader.address()?,
             peer_addresses: reader.addresses()?,
-            adaptation: if has_adaptation { Some(reader.u32()?) } else { None },
+            adaptation: if marked & HAS_ADAPTATION != 0 { Some(reader.u32()?) } else { None },
+            preferred: {
+                place = if marked & HAS_PREFERENCE != 0 { Some(reader.u8()?) } else { None };
+                None
+            },
             auth: reader.auth()?,
         };
+        if let Some(place) = place {
+            cookie.preferred = Some(*cookie.peer_addresses.get(usize::from(place))?);
+        }
         reader.0.is_empty().then_some(cookie)
     }
 }

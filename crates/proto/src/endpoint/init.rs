@@ -13,8 +13,8 @@ use super::cookie::CodeLength;
 use super::route::{DropReason, Incoming};
 use crate::association::handshake::cookie::{Cookie, TieTags};
 use crate::association::handshake::init_parameters::{
-    InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit, init_ack_parameters,
-    with_adaptation,
+    Indications, InitKind, InitLimits, InitProblem, MIN_INITIAL_WINDOW, PeerInit,
+    init_ack_parameters,
 };
 use crate::association::handshake::view::HandshakeView;
 use crate::config::AuthDemand;
@@ -46,7 +46,7 @@ pub(super) struct OwnInit {
     pub(super) outbound_streams: u16,
     pub(super) max_inbound_streams: u16,
     pub(super) offered: Capabilities,
-    pub(super) adaptation: Option<u32>,
+    pub(super) indications: Indications,
     pub(super) auth: Option<AuthOffer>,
     pub(super) tie_tags: TieTags,
 }
@@ -76,7 +76,7 @@ impl OwnInit {
             outbound_streams: view.outbound_streams,
             max_inbound_streams: view.max_inbound_streams,
             offered: view.offered,
-            adaptation: view.adaptation,
+            indications: view.indications,
             auth: view.auth.clone(),
             tie_tags,
         }
@@ -115,7 +115,7 @@ impl Endpoint {
             outbound_streams: config.outbound_streams,
             max_inbound_streams: config.max_inbound_streams,
             offered: Capabilities::offered(config),
-            adaptation: config.adaptation_layer,
+            indications: Indications::of(config),
             auth: AuthOffer::draw(AuthDemand::of(&config.policies), cx.rng),
             tie_tags: TieTags::default(),
         }
@@ -182,6 +182,7 @@ impl Endpoint {
             remote_port: to.remote_port,
             capabilities: peer.capabilities,
             adaptation: peer.adaptation,
+            preferred: peer.preferred,
             auth: pair.map(|(own, peer)| AuthPair { own, peer }),
             encapsulation: to.remote.encapsulation,
             local_address: to.local,
@@ -210,7 +211,7 @@ impl Endpoint {
             outbound_streams,
             inbound_streams: max_inbound_streams,
             initial_tsn: own.initial_tsn,
-            parameters: with_adaptation(parameters, own.adaptation),
+            parameters: own.indications.added_to(parameters, to.local),
         };
         let mut answer = self.answer(to, peer.tag, Chunk::InitAck(init_ack));
         if (peer.capabilities & own.offered).contains(Capabilities::ZERO_CHECKSUM) {

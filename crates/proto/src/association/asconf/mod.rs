@@ -29,6 +29,8 @@ pub(super) struct AddressChanges {
     unannounced: SmallVec<[IpAddr; 2]>,
     /// The address that was lost when there was no other: it is deleted when there is one.
     lost: Option<IpAddr>,
+    /// The address that the peer has named in the handshake, until that is over.
+    preferred: Option<IpAddr>,
     counts: AsconfCounts,
 }
 
@@ -58,8 +60,16 @@ impl Association {
                 trials: Trials::default(),
                 unannounced: SmallVec::new(),
                 lost: None,
+                preferred: None,
                 counts: AsconfCounts::default(),
             }));
+        }
+    }
+
+    /// The peer would like one of its addresses to be primary (RFC 5061 section 5.4). Who has agreed to no changes does not mind.
+    pub(super) fn note_preference(&mut self, preferred: Option<IpAddr>) {
+        if let Some(own) = &mut self.address_changes {
+            own.preferred = preferred;
         }
     }
 

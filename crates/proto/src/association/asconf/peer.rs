@@ -237,6 +237,14 @@ impl Association {
         }
     }
 
+    /// The handshake is over: the peer gets the primary path that it has asked for in it.
+    pub(in super::super) fn obey_preference(&mut self) {
+        let own = self.address_changes.as_mut();
+        if let Some(address) = own.and_then(|own| own.preferred.take()) {
+            self.prefer_peer_address(address);
+        }
+    }
+
     /// Whether another packet may go to an address that has not answered; `is_last` where there is no other path.
     pub(in super::super) fn retry_trial(
         &mut self,

@@ -31,6 +31,8 @@ pub(super) struct Agreed {
     pub(super) capabilities: Capabilities,
     /// What the peer's program tells this side's.
     pub(super) adaptation: Option<u32>,
+    /// The address that the peer would like to be primary.
+    pub(super) preferred: Option<IpAddr>,
     /// What both sides told of authentication, if both did.
     pub(super) auth: Option<AuthPair>,
     /// The pair of addresses on which the handshake went.
@@ -54,6 +56,7 @@ impl Agreed {
             inbound_streams: cookie.outbound_streams,
             capabilities: cookie.capabilities,
             adaptation: cookie.adaptation,
+            preferred: cookie.preferred,
             auth: cookie.auth.clone(),
             handshake_pair: (cookie.local_address, addresses[0]),
             addresses,
@@ -121,6 +124,7 @@ impl Association {
         }
         self.settle_reconfiguration(extensions, agreed.initial_tsn);
         self.settle_address_changes(extensions, agreed.initial_tsn);
+        self.note_preference(agreed.preferred);
         self.peer_adaptation = agreed.adaptation.unwrap_or(0);
         self.has_peer_adaptation = agreed.adaptation.is_some();
         self.build_paths(&agreed.addresses, Some(agreed.handshake_pair));

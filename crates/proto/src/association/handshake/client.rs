@@ -7,7 +7,7 @@ use polypath_wire::{Abort, Cause, Causes, Chunk, Init, Raw};
 use smallvec::SmallVec;
 
 use super::agreed::Agreed;
-use super::init_parameters::{self, InitKind, InitLimits, InitProblem, PeerInit};
+use super::init_parameters::{self, Indications, InitKind, InitLimits, InitProblem, PeerInit};
 use super::{Echoed, Handshake, HandshakeStep, T1};
 use crate::association::Association;
 use crate::association::input::MAX_WAITING_ANSWERS;
@@ -60,7 +60,7 @@ impl Association {
             Capabilities::offered(&self.config),
             self.auth.as_ref().map(|auth| auth.own()),
         );
-        let parameters = init_parameters::with_adaptation(parameters, self.config.adaptation_layer);
+        let parameters = Indications::of(&self.config).added_to(parameters, local);
         let init = Init {
             initiate_tag: self.identity.local_tag,
             // A peer refuses less (RFC 9260 section 3.3.2).
@@ -256,6 +256,7 @@ impl Association {
             addresses,
             capabilities: peer.capabilities,
             adaptation: peer.adaptation,
+            preferred: peer.preferred,
             auth: own.zip(peer.auth.clone()).map(|(own, peer)| AuthPair { own, peer }),
             handshake_pair: (came_to, source),
         };

@@ -39,6 +39,8 @@ pub(crate) struct Cookie {
     pub(crate) capabilities: Capabilities,
     /// What the peer's program tells this side's.
     pub(crate) adaptation: Option<u32>,
+    /// Which of its addresses the peer would like to be primary.
+    pub(crate) preferred: Option<IpAddr>,
     /// What both sides told of authentication, if both did. No key is ever in it.
     pub(crate) auth: Option<AuthPair>,
     /// How packets were carried when the INIT arrived.

@@ -18,6 +18,7 @@ use crate::config::{
     StreamReconfiguration,
 };
 use crate::extension::address_join;
+use crate::extension::asconf::wildcard;
 use crate::extension::auth::{AuthOffer, AuthParameters, AuthProblem};
 use crate::types::address_scope::{is_meaningful, is_this_host};
 use crate::types::{AddressList, Capabilities, MAX_ADDRESSES, PeerAddress, UserDataChunk};
@@ -87,6 +88,8 @@ pub(crate) struct PeerInit {
     pub(crate) auth: Option<AuthOffer>,
     /// What its program tells this side's (RFC 5061 section 4.2.6).
     pub(crate) adaptation: Option<u32>,
+    /// Which of its addresses it would like to be the primary one (section 4.2.4), as far as it has told it at all.
+    pub(crate) preferred: Option<IpAddr>,
     /// Increase of the cookie's life that the peer wishes (INIT).
     pub(crate) life_extension: Duration,
     /// The state cookie (INIT ACK).
@@ -306,18 +309,48 @@ pub(crate) fn init_ack_parameters(
     )
 }
 
-/// These parameters, and the adaptation layer indication, if there is one (RFC 5061 section 4.2.6).
-pub(crate) fn with_adaptation(
-    parameters: Parameters<'static>,
-    adaptation: Option<u32>,
-) -> Parameters<'static> {
-    match adaptation {
-        None => parameters,
-        Some(code) => {
-            let indication = core::iter::once(Parameter::AdaptationIndication(code));
-            Parameters::build(parameters.iter().chain(indication))
-        }
+/// What programs and users of both sides tell each other in the handshake, beside what the stacks do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Indications {
+    /// For the peer's program (RFC 5061 section 4.2.6).
+    pub(crate) adaptation: Option<u32>,
+    /// The address of this side that the peer should prefer (section 4.2.4).
+    pub(crate) preferred: Option<IpAddr>,
+}
+
+impl Indications {
+    /// What a side with this configuration tells.
+    pub(crate) fn of(config: &AssociationConfig) -> Self {
+        let changes = config.policies.address_reconfiguration != AddressReconfiguration::Off;
+        let preferred = config.preferred_address.filter(|_| changes);
+        Self { adaptation: config.adaptation_layer, preferred }
     }
+
+    /// These parameters of a packet that leaves `from`, and the indications that there are.
+    pub(crate) fn added_to(
+        self,
+        parameters: Parameters<'static>,
+        from: IpAddr,
+    ) -> Parameters<'static> {
+        let adaptation = self.adaptation.map(Parameter::AdaptationIndication);
+        let preferred = self.preferred.and_then(|address| set_primary(&parameters, from, address));
+        if adaptation.is_none() && preferred.is_none() {
+            return parameters;
+        }
+        Parameters::build(parameters.iter().chain(adaptation).chain(preferred))
+    }
+}
+
+/// Asks for an address that the peer gets to know: one that is listed, or the source of the packet. That is not named, since a
+/// translator may stand for it.
+fn set_primary(
+    parameters: &Parameters<'_>,
+    from: IpAddr,
+    address: IpAddr,
+) -> Option<Parameter<'static>> {
+    let is_listed = || parameters.iter().any(|it| it.address() == Some(address));
+    let told = if address == from { Some(wildcard(from)) } else { is_listed().then_some(address) };
+    told.map(|address| Parameter::SetPrimary { correlation_id: 0, address })
 }
 
 /// The addresses to list. None where the source address of the packet tells everything: without a list, an association
@@ -386,6 +419,7 @@ impl PeerInit {
             capabilities: Capabilities::empty(),
             auth: None,
             adaptation: None,
+            preferred: None,
             life_extension: Duration::ZERO,
             cookie: None,
             unrecognized: Unrecognized::default(),
@@ -434,6 +468,10 @@ impl PeerInit {
                     self.capabilities |= Capabilities::ZERO_CHECKSUM;
                 }
                 Parameter::AdaptationIndication(code) => self.adaptation = Some(code),
+                Parameter::SetPrimary { address, .. } => {
+                    let source = self.addresses[0];
+                    self.preferred = Some(if address.is_unspecified() { source } else { address });
+                }
                 Parameter::ForwardTsnSupported => self.capabilities |= Capabilities::FORWARD_TSN,
                 Parameter::EcnCapable => self.capabilities |= Capabilities::ECN,
                 Parameter::SupportedExtensions(chunk_types) => {

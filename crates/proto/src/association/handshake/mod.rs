@@ -141,6 +141,7 @@ impl Association {
         for path in self.paths.iter().skip(1) {
             self.events.push(Event::Path { path: path.id, change: PathChange::Added });
         }
+        self.obey_preference();
         for (stream, context) in self.transmitter.queue.remove_streams_from(self.streams.outbound) {
             self.events.push(Event::SendFailed { stream, context, transmitted: false });
         }

@@ -7,6 +7,7 @@ use polypath_wire::{Cause, Causes, Chunk};
 use smallvec::SmallVec;
 
 use super::agreed::Agreed;
+use super::init_parameters::Indications;
 use super::view::{Established, HandshakePhase, HandshakeView, ShutdownAckTrigger};
 use super::{HandshakeStep, TieTags};
 use crate::association::output::{OutputFlush, To};
@@ -85,7 +86,7 @@ impl Association {
             max_inbound_streams: self.config.max_inbound_streams,
             offered: Capabilities::offered(&self.config),
             authentication: AuthDemand::of(&self.config.policies),
-            adaptation: self.config.adaptation_layer,
+            indications: Indications::of(&self.config),
             auth: self.auth.as_ref().map(|auth| auth.own().clone()),
             peer_addresses,
         }
@@ -121,6 +122,7 @@ impl Association {
             unread_messages,
         });
         self.events.push(Event::Writable);
+        self.obey_preference();
         self.announce_messages();
         self.start_heartbeats(cx);
         self.answer_cookie(cx, &established);

@@ -4,6 +4,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
+use super::init_parameters::Indications;
 use super::{Cookie, TieTags};
 use crate::config::AuthDemand;
 use crate::extension::auth::AuthOffer;
@@ -47,8 +48,8 @@ pub(crate) struct HandshakeView {
     pub(crate) offered: Capabilities,
     /// What this side demands of authentication.
     pub(crate) authentication: AuthDemand,
-    /// What this side's program tells the peer's.
-    pub(crate) adaptation: Option<u32>,
+    /// What this side tells beside.
+    pub(crate) indications: Indications,
     /// What this side told of authentication.
     pub(crate) auth: Option<AuthOffer>,
     /// Addresses of the peer: those of the user's request until the peer named its own, without any that was abandoned.

@@ -43,6 +43,7 @@ fn cookie() -> Cookie {
         remote_port: 40_000,
         capabilities: Capabilities::I_DATA | Capabilities::NR_SACK,
         adaptation: None,
+        preferred: None,
         auth: None,
         encapsulation: Encapsulation::Udp { local_port: 9899, remote_port: 12_345 },
         local_address: Ipv4Addr::new(192, 0, 2, 1).into(),
@@ -72,6 +73,7 @@ fn largest() -> Cookie {
         local_address: address(999),
         peer_addresses: (1..=MAX_ADDRESSES as u16).map(address).collect(),
         adaptation: Some(u32::MAX),
+        preferred: Some(address(MAX_ADDRESSES as u16)),
         auth: Some(longest_offers()),
         ..cookie()
     }

@@ -4,6 +4,7 @@ use polypath_wire::{Abort, Cause, Causes, Raw};
 
 use super::*;
 use crate::association::handshake::cookie::{Cookie, TieTags};
+use crate::association::handshake::init_parameters::Indications;
 use crate::association::handshake::view::{HandshakePhase as Phase, HandshakeView};
 use crate::config::AuthenticatedChunks;
 use crate::endpoint::collision::{CookieAction, InitAction, judge_cookie};
@@ -35,7 +36,7 @@ fn view(phase: Phase) -> HandshakeView {
         outbound_streams: 4,
         max_inbound_streams: 6,
         offered: Default::default(),
-        adaptation: None,
+        indications: Indications::default(),
         authentication: AuthenticatedChunks::Off.into(),
         auth: None,
         peer_addresses: ips("198.51.100.1 198.51.100.2").into_iter().map(peer).collect(),
@@ -218,6 +219,7 @@ fn cookie(local_tag: u32, peer_tag: u32, tie_tags: TieTags) -> Cookie {
         remote_port: PEER_PORT,
         capabilities: Default::default(),
         adaptation: None,
+        preferred: None,
         auth: None,
         encapsulation: udp(1234),
         local_address: ip("192.0.2.1"),

@@ -50,6 +50,19 @@ pub struct SctpSettings {
     pub heartbeat_max_burst: u32,
     /// Valid.Cookie.Life.
     pub cookie_life: Duration,
+    /// Bytes of a message with which its delivery begins before it is complete; without it, only messages larger than the receive
+    /// buffer are delivered in pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial_delivery_point: Option<ByteCount>,
+    /// User data in a chunk at most; without it, what every path carries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_fragment: Option<ByteCount>,
+    /// Longest time a shutdown may take (T5-shutdown-guard); without it, 5 times RTO.Max.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shutdown_guard: Option<Duration>,
+    /// An association shuts down after so long without user data; without it, it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoclose: Option<Duration>,
     /// How SCTP and CMT behave where there is a choice.
     pub policies: Policies,
 }
@@ -98,7 +111,25 @@ impl SctpSettings {
             heartbeat_interval,
             heartbeat_max_burst,
             policies,
-            ..
+            partial_delivery_point,
+            max_fragment_bytes,
+            shutdown_guard,
+            autoclose,
+            // Nobody translates addresses here, and paths come from the network of the scenario.
+            address_join: _,
+            routes: _,
+            preferred_address: _,
+            // The applications of a simulation send messages of any length, and damaged packets have to be found.
+            long_messages: _,
+            error_detection: _,
+            // No queue of the simulator looks at these.
+            dscp: _,
+            ipv6_flow_label: _,
+            // For programs.
+            adaptation_layer: _,
+            shared_keys: _,
+            custom_congestion: _,
+            custom_scheduler: _,
         } = AssociationConfig::with_preset(preset);
         Self {
             preset,
@@ -117,6 +148,11 @@ impl SctpSettings {
             heartbeat: heartbeat_interval.map_or(Heartbeat::Off, Heartbeat::Interval),
             heartbeat_max_burst,
             cookie_life: EndpointConfig::default().cookie_life,
+            partial_delivery_point: partial_delivery_point
+                .map(|bytes| ByteCount::from_bytes(bytes.into())),
+            max_fragment: max_fragment_bytes.map(|bytes| ByteCount::from_bytes(bytes.into())),
+            shutdown_guard,
+            autoclose,
             policies,
         }
     }
@@ -142,6 +178,12 @@ impl SctpSettings {
                 Heartbeat::Off => None,
             },
             heartbeat_max_burst: self.heartbeat_max_burst,
+            partial_delivery_point: self
+                .partial_delivery_point
+                .map(|bytes| cut(bytes, u32::MAX.into()) as u32),
+            max_fragment_bytes: self.max_fragment.map(|bytes| cut(bytes, u32::MAX.into()) as u32),
+            shutdown_guard: self.shutdown_guard,
+            autoclose: self.autoclose,
             policies: self.policies,
             address_join: self.address_join,
             ..AssociationConfig::default()

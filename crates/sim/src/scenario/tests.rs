@@ -4,7 +4,7 @@ use polypath_proto::config::{
     AddressJoin, AssociationConfig, Burst, CwndUpdate, FastRecoveryScope, InitialCwnd, PathOrder,
     PmtuDiscovery, SplitFastRetransmit,
 };
-use polypath_units::{BitRate, ByteCount, Fraction, Instant};
+use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
 
 use super::*;
 
@@ -135,6 +135,40 @@ fn every_setting_of_a_preset_survives_being_written_and_read() {
 }
 
 #[test]
+fn limits_that_no_preset_has_reach_the_association() {
+    let mut document = self::document(TEXT);
+    for (key, value) in [
+        ("partial_delivery_point", "8 KiB"),
+        ("max_fragment", "500 B"),
+        ("shutdown_guard", "9 s"),
+        ("autoclose", "20 s"),
+    ] {
+        document.set(&format!("hosts.b.sctp.{key}={value}")).unwrap();
+    }
+    let sctp = Scenario::from_document(&document).unwrap().sctp;
+    let [a, b] = [&sctp[0], &sctp[1]].map(SctpSettings::association_config);
+    assert_eq!((a.partial_delivery_point, a.max_fragment_bytes), (None, None));
+    assert_eq!((b.partial_delivery_point, b.max_fragment_bytes), (Some(8192), Some(500)));
+    assert_eq!(b.shutdown_guard, Some(Duration::from_secs(9)));
+    assert_eq!(b.autoclose, Some(Duration::from_secs(20)));
+    for (key, value, problem) in [
+        ("max_fragment", "3 B", "sctp.max_fragment: 3 is not from 16 to 65535"),
+        (
+            "partial_delivery_point",
+            "1 GiB",
+            "sctp.partial_delivery_point: 1073741824 is not from 1 to 65536",
+        ),
+        ("autoclose", "0 s", "sctp.autoclose: must not be zero; leave it out for none"),
+        ("shutdown_guard", "0 s", "sctp.shutdown_guard: must not be zero; leave it out for none"),
+    ] {
+        document.set(&format!("hosts.b.sctp.{key}={value}")).unwrap();
+        let error = Scenario::from_document(&document).unwrap_err().to_string();
+        assert!(error.ends_with(problem), "{error}");
+        document = self::document(TEXT);
+    }
+}
+
+#[test]
 fn mistakes_are_named_with_file_line_key_and_nearest_key() {
     for (from, to, message) in [
         (
@@ -156,7 +190,8 @@ fn mistakes_are_named_with_file_line_key_and_nearest_key() {
             "test.toml:34:1: hosts.b.sctp: unknown key `receive_bufer`\n  did you mean `receive_buffer`? keys here: \
              `preset`, `send_buffer`, `receive_buffer`, `mtu`, `pmtu_discovery`, `outbound_streams`, `max_inbound_streams`, \
              `path_pairing`, `address_join`, `max_paths`, `association_max_retrans`, `path_max_retrans`, `max_init_retransmits`, \
-             `heartbeat`, `heartbeat_max_burst`, `cookie_life`, `policies`",
+             `heartbeat`, `heartbeat_max_burst`, `cookie_life`, `partial_delivery_point`, `max_fragment`, `shutdown_guard`, \
+             `autoclose`, `policies`",
         ),
         (
             "preset = \"cmt\"",

@@ -171,6 +171,10 @@ fn sctp_problem(sctp: &SctpSettings) -> Problem {
         let message = format!("{} is not from {least} B to {most} B", sctp.receive_buffer);
         return problem("receive_buffer", message);
     }
+    let times = [("shutdown_guard", sctp.shutdown_guard), ("autoclose", sctp.autoclose)];
+    if let Some((key, _)) = times.iter().find(|(_, time)| time.is_some_and(Duration::is_zero)) {
+        return problem(key, "must not be zero; leave it out for none");
+    }
     if sctp.heartbeat_max_burst == 0 {
         return problem("heartbeat_max_burst", "must be at least 1");
     }

@@ -4,13 +4,15 @@
 #![allow(clippy::disallowed_types)] // proptest's macros use Arc
 
 use polypath_proto::config::{
-    AllPf, AssociationConfig, BeyondWindow, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate,
-    DacCount, ExplicitCongestionNotification, FailureDetection, FastRecoveryScope, FirstData,
-    GapAck, GroupList, HandshakePaths, IdleRule, InitialCwnd, InitialSsthresh, LossRateSource,
+    AddressJoin, AddressReconfiguration, AllPf, AssociationConfig, AuthenticatedChunks,
+    BeyondWindow, Burst, BytesCounted, CongestionAlgorithm, CwndUpdate, DacCount,
+    ExplicitCongestionNotification, FailureDetection, FastRecoveryScope, FirstData, GapAck,
+    GroupList, HandshakePaths, IdleRule, InitialCwnd, InitialSsthresh, LossRateSource,
     MessageInterleaving, MissingReports, NoWindow, NrSack, PacketDropReport, PartialReliability,
     PathFill, PathGroups, PathOrder, PeerReorderLimit, PerTsn, PmtuDiscovery, Preset, Reduction,
     Reneging, RepeatedTimeout, RetransmissionPath, RttSample, SackPath, SlowStart,
-    SplitFastRetransmit, StaleSack, StreamScheduler, T3Restart, Window, WindowUnit,
+    SplitFastRetransmit, StaleSack, StreamReconfiguration, StreamScheduler, T3Restart, Window,
+    WindowUnit,
 };
 use polypath_proto::config::{
     BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
@@ -19,10 +21,11 @@ use polypath_proto::config::{
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{
-    Faults, Form, Op, Outcome, PathModel, Script, Side, mtu_strategy, run_script, script_strategy,
-    shutdown_strategy,
+    Extension, Faults, Form, Op, Outcome, PathModel, Script, Side, extension_strategy,
+    mtu_strategy, run_script, script_strategy, shutdown_strategy,
 };
 use polypath_units::Fraction;
+use polypath_wire::chunk_type;
 use proptest::prelude::*;
 
 /// Random choices, which shrink towards the first value of each list.
@@ -127,6 +130,24 @@ fn policies() -> impl Strategy<Value = AssociationConfig> {
     })
 }
 
+/// Every extension that both sides may have, negotiated.
+fn with_extensions(config: AssociationConfig, chunks: AuthenticatedChunks) -> AssociationConfig {
+    let mut config = AssociationConfig { address_join: AddressJoin::On, ..config };
+    let p = &mut config.policies;
+    p.authenticated_chunks = chunks;
+    p.address_reconfiguration = AddressReconfiguration::Authenticated;
+    p.stream_reconfiguration = StreamReconfiguration::On;
+    p.message_interleaving = MessageInterleaving::On;
+    p.explicit_congestion_notification = ExplicitCongestionNotification::On;
+    p.packet_drop_report = PacketDropReport::On;
+    if p.nr_sack == NrSack::Off {
+        p.nr_sack = NrSack::Deliverable;
+    }
+    // A change to a congestion control that couples nothing must not be refused.
+    p.path_groups = PathGroups::All;
+    config
+}
+
 const BURSTS: &[Burst] = &[
     Burst::MaxBurst(4),
     Burst::Off,
@@ -222,6 +243,45 @@ fn a_late_cookie_changes_nothing_after_a_shutdown() {
     }
 }
 
+/// A reset of all and a reset of the other side's streams, each of which waits for the end of the other; and a reset of all that
+/// the end of the association overtakes.
+#[test]
+fn a_reset_of_all_meets_another_request_or_the_end() {
+    let send = |count| Op::Send {
+        from_client: false,
+        stream: 0,
+        unordered: false,
+        size: 1000,
+        count,
+        reliability: PartialReliability::None,
+    };
+    let client = |extension| Op::Use(Side::Client, extension);
+    let server = |extension| Op::Use(Side::Server, extension);
+    let incoming = server(Extension::ResetIncoming(0));
+    let all = client(Extension::ResetAssociation);
+    for ops in [
+        vec![incoming.clone(), all.clone(), send(2)],
+        vec![all.clone(), incoming.clone(), send(2)],
+        vec![send(20), all.clone(), incoming.clone(), Op::Wait(1), send(2)],
+        vec![send(20), incoming, all.clone(), Op::Shutdown(Side::Server)],
+        vec![send(20), all.clone(), Op::Shutdown(Side::Client)],
+        vec![send(20), Op::Wait(3), all, Op::Shutdown(Side::Server), Op::Wait(500)],
+    ] {
+        for (seed, loss) in (0..60).map(|seed| (seed, 100 * (seed % 3) as u16)) {
+            let faults = Faults { loss, reordering: loss, ..Faults::default() };
+            let path = PathModel { faults, ..PathModel::default() };
+            let script =
+                Script { paths: vec![path; 2], ops: ops.clone(), seed, form: Form::Structured };
+            let config = AssociationConfig::with_preset(Preset::Cmt);
+            let outcome = run_script(&script, &with_extensions(config, AuthenticatedChunks::All));
+            assert!(
+                matches!(outcome, Ok(Outcome::Delivered { .. })),
+                "{seed} {ops:?}: {outcome:?}"
+            );
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
 
@@ -246,6 +306,23 @@ proptest! {
         config.pmtu_discovery = Some(PmtuDiscovery::Probe);
         config.mtu_bytes = mtu_bytes;
         judge(&script, &config)?;
+    }
+
+    #[test]
+    fn all_extensions_together_lose_nothing(
+        mut script in extension_strategy(),
+        config in policies(),
+        chunks in prop::sample::select(vec![
+            AuthenticatedChunks::All,
+            AuthenticatedChunks::Offered,
+            AuthenticatedChunks::Demanded([chunk_type::DATA, chunk_type::I_DATA].into_iter().collect()),
+        ]),
+        back in faults_back(),
+    ) {
+        for (path, back) in script.paths.iter_mut().zip(back) {
+            path.faults_back = back;
+        }
+        judge(&script, &with_extensions(config, chunks))?;
     }
 
     #[test]

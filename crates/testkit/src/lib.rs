@@ -22,7 +22,7 @@ pub use host::{Host, Slot};
 pub use network::{Capable, Faults, Form, PathModel};
 pub use pair::{Pair, PairConfig, Side};
 pub use script::{
-    Op, Outcome, Script, ScriptFailure, mtu_strategy, run_script, script_strategy,
-    shutdown_strategy,
+    Extension, Op, Outcome, Script, ScriptFailure, extension_strategy, mtu_strategy, run_script,
+    script_strategy, shutdown_strategy,
 };
 pub use wire_pair::{WireHost, WirePair};

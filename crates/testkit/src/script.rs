@@ -2,8 +2,12 @@
 
 use std::fmt;
 
-use polypath_proto::config::{AssociationConfig, PartialReliability};
-use polypath_proto::{AssociationEnd, Delivery, Duration, Event, OutgoingMessage, SendError};
+use polypath_proto::config::{
+    AssociationConfig, AssociationOptions, CongestionAlgorithm, PartialReliability, PathOptions,
+};
+use polypath_proto::{
+    AssociationEnd, Delivery, Duration, Event, OutgoingMessage, PathId, SendError,
+};
 use polypath_wire::{Payload, VirtualPayload};
 use proptest::prelude::*;
 
@@ -40,6 +44,27 @@ pub enum Op {
     Reading(bool),
     /// The client or the server asks for a graceful shutdown.
     Shutdown(Side),
+    /// A side uses an extension, if it can just now.
+    Use(Side, Extension),
+}
+
+/// What a side does with an extension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extension {
+    /// Lets a stream of its own begin anew.
+    ResetOutgoing(u16),
+    /// Asks the peer to let one begin anew.
+    ResetIncoming(u16),
+    /// Lets all streams and TSNs begin anew.
+    ResetAssociation,
+    /// Adds a stream.
+    AddStream,
+    /// Asks the peer to prefer one of its addresses.
+    PreferAddress(u8),
+    /// Has another congestion control.
+    Congestion(CongestionAlgorithm),
+    /// Delays the SACKs of a path by its own time in milliseconds.
+    SackDelay(u8, u16),
 }
 
 /// A whole run.
@@ -139,6 +164,27 @@ pub fn shutdown_strategy() -> impl Strategy<Value = Script> {
     })
 }
 
+/// The same, with up to a dozen uses of extensions among the operations. Scripts with [`Extension::ResetAssociation`] have to be
+/// written by hand: together with partial reliability, or with a receive buffer that is full before the answer, messages get lost.
+pub fn extension_strategy() -> impl Strategy<Value = Script> {
+    let side = prop_oneof![Just(Side::Client), Just(Side::Server)];
+    let extension = prop_oneof![
+        3 => (0u16..4).prop_map(Extension::ResetOutgoing),
+        2 => (0u16..4).prop_map(Extension::ResetIncoming),
+        1 => Just(Extension::AddStream),
+        1 => (0u8..3).prop_map(Extension::PreferAddress),
+        2 => prop::sample::select(CongestionAlgorithm::ALL).prop_map(Extension::Congestion),
+        1 => (0u8..3, 0u16..500).prop_map(|(path, ms)| Extension::SackDelay(path, ms)),
+    ];
+    let uses = prop::collection::vec((any::<prop::sample::Index>(), side, extension), 1..13);
+    (script_strategy(), uses).prop_map(|(mut script, uses)| {
+        for (place, side, extension) in uses {
+            script.ops.insert(place.index(script.ops.len() + 1), Op::Use(side, extension));
+        }
+        script
+    })
+}
+
 /// The same over paths whose MTUs differ and change: never below what the discovery tries.
 pub fn mtu_strategy() -> impl Strategy<Value = Script> {
     let mtu = || 576u32..1600;
@@ -211,6 +257,10 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
     // Perhaps everything had arrived, and the sender never learnt of it.
     if let Some(outcome) = failed(&pair) {
         return Ok(outcome);
+    }
+    // What waits for the answer to a reset of all is delivered when the association ends, and one side learns of that later.
+    if !done(&pair) && over(&pair) {
+        pair.run_for(Duration::from_secs(300));
     }
     if !done(&pair) {
         return Err(ScriptFailure(format!("stuck: {}", describe(&pair, &sent))));
@@ -296,7 +346,35 @@ fn apply(pair: &mut Pair, op: &Op, models: &[PathModel], sent: &mut [Vec<Sent>; 
             }
         }
         Op::Shutdown(side) => pair.shutdown(side),
+        Op::Use(side, extension) => extend(pair, side, extension),
     }
+}
+
+/// Uses an extension. That it is refused, because another request is under way or the association ends, is no mistake.
+fn extend(pair: &mut Pair, side: Side, extension: Extension) {
+    let (now, addresses) = (pair.now, pair.addresses(side));
+    let host = &mut pair.hosts[side as usize];
+    host.command(now, 0, |it, cx| match extension {
+        Extension::ResetOutgoing(stream) => drop(it.reset_outgoing_streams(&[stream])),
+        Extension::ResetIncoming(stream) => drop(it.reset_incoming_streams(&[stream])),
+        Extension::ResetAssociation => drop(it.reset_association(cx)),
+        Extension::AddStream => drop(it.add_outgoing_streams(1)),
+        Extension::PreferAddress(index) => {
+            if let Some(address) = addresses.get(usize::from(index)) {
+                let _ = it.set_peer_primary(*address);
+            }
+        }
+        Extension::Congestion(algorithm) => {
+            let congestion = Some(algorithm);
+            drop(it.set_options(cx, &AssociationOptions { congestion, ..Default::default() }));
+        }
+        Extension::SackDelay(path, ms) => {
+            let sack_delay = Some(Duration::from_millis(ms.into()));
+            let options = PathOptions { sack_delay, ..Default::default() };
+            drop(it.set_path_options(cx, PathId(path), &options));
+        }
+    });
+    host.settle(now, 0);
 }
 
 fn ended(pair: &Pair) -> Option<Outcome> {

@@ -276,6 +276,10 @@ impl Association {
                 if !streams.exist(self.streams.outbound) {
                     return Outcome::WrongSsn;
                 }
+                // The peer answers a reset of all once its own request has ended, which would wait behind that reset here.
+                if own.requests.wants_reset_of_all() {
+                    return Outcome::Busy;
+                }
                 // Both sides had the same wish (RFC 6525 section 5.2.3).
                 if own.requests.covers(&streams) {
                     return Outcome::NothingToDo;
@@ -366,6 +370,10 @@ impl Association {
 
     /// A reset of the peer's streams that waited for data happens when that is there.
     pub(super) fn settle_deferred_reset(&mut self) {
+        // The packet may have ended the association.
+        if !self.state.is_connected() {
+            return;
+        }
         if let Some(sequence) = self.perform_reset_of_all() {
             if let Some(own) = &mut self.reconfig {
                 own.answers.replace(sequence, Outcome::Performed);

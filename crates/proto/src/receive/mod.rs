@@ -27,7 +27,7 @@ use self::budget::Share;
 use self::buffer_size::{RightSizing, SizingView};
 use self::nr_sack_build::{Cut, MIN_NR_SACK_BYTES, Promise};
 use self::reassembly::interleaved::Taken;
-use self::reassembly::{Dropped, Reassembly};
+use self::reassembly::{Aside, Dropped, Reassembly};
 use self::rwnd::ReceiveWindow;
 use self::sack_build::{MIN_SACK_BYTES, build_sack};
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
@@ -384,14 +384,11 @@ impl Receiver {
         if !self.advances_to(point) {
             return;
         }
-        self.take_back_for_skipping();
-        for SkippedStream { stream, ssn } in skipped {
-            if stream < self.inbound_streams {
-                self.reassembly.skip(stream, Ssn(ssn));
-            }
-        }
-        let dropped =
-            self.reassembly.drop_incomplete(self.tsns.wide(point), self.tsns.cumulative());
+        let skipped: SmallVec<[SkippedStream; 16]> = skipped.collect();
+        let dropped = match self.set_skip_aside(|| Aside::Skip(point, skipped.to_vec())) {
+            true => Dropped::default(),
+            false => self.skip_streams(point, &skipped),
+        };
         self.after_skipping(dropped);
     }
 
@@ -401,11 +398,11 @@ impl Receiver {
         if !self.advances_to(point) {
             return;
         }
-        self.take_back_for_skipping();
-        let mut dropped = Dropped::default();
-        for messages in skipped.filter(|it| it.stream < self.inbound_streams) {
-            dropped.add(self.reassembly.skip_messages(messages));
-        }
+        let skipped: SmallVec<[SkippedMessages; 16]> = skipped.collect();
+        let dropped = match self.set_skip_aside(|| Aside::SkipMessages(point, skipped.to_vec())) {
+            true => Dropped::default(),
+            false => self.skip_messages(&skipped),
+        };
         self.after_skipping(dropped);
     }
 
@@ -417,6 +414,23 @@ impl Receiver {
             false => self.acks.request(),
         }
         is_new
+    }
+
+    fn skip_streams(&mut self, point: Tsn, skipped: &[SkippedStream]) -> Dropped {
+        for &SkippedStream { stream, ssn } in skipped {
+            if stream < self.inbound_streams {
+                self.reassembly.skip(stream, Ssn(ssn));
+            }
+        }
+        self.reassembly.drop_incomplete(self.tsns.wide(point), self.tsns.cumulative())
+    }
+
+    fn skip_messages(&mut self, skipped: &[SkippedMessages]) -> Dropped {
+        let mut dropped = Dropped::default();
+        for messages in skipped.iter().filter(|it| it.stream < self.inbound_streams) {
+            dropped.add(self.reassembly.skip_messages(*messages));
+        }
+        dropped
     }
 
     fn after_skipping(&mut self, dropped: Dropped) {

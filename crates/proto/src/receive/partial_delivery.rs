@@ -58,6 +58,8 @@ impl Receiver {
 
     /// Nothing more will come: messages that were begun are aborted, and those that wait for them can be read.
     pub fn finish(&mut self) {
+        // Nor will the answer that says on which side of a reset it is. What was acknowledged is delivered.
+        let _ = self.take_back();
         let dropped = self.reassembly.finish();
         self.window.release(dropped.bytes, dropped.chunks);
     }

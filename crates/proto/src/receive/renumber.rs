@@ -22,15 +22,18 @@ impl Receiver {
         for chunk in self.reassembly.take_aside() {
             self.reassemble(&chunk)?;
         }
+        self.keep_promises();
         Ok(())
     }
 
-    /// Messages are skipped that may be behind what is set aside, so the peer has not begun anew. Chunks that contradict each other
-    /// are those of messages that it has given up.
-    pub(super) fn take_back_for_skipping(&mut self) {
-        if self.reassembly.has_aside() {
+    /// Sets aside that messages are skipped, where it is not known whether their streams have begun anew. Where that has no room,
+    /// the peer is taken for one that has not; chunks that contradict each other are those of messages that it has given up.
+    pub(super) fn set_skip_aside(&mut self, entry: impl FnOnce() -> Aside) -> bool {
+        let is_aside = self.reassembly.set_skip_aside(entry);
+        if !is_aside && self.reassembly.has_aside() {
             let _ = self.take_back();
         }
+        is_aside
     }
 
     /// The answer is here: from `next` on the peer's TSNs belong to streams that have begun anew.
@@ -45,7 +48,16 @@ impl Receiver {
         for chunk in &after {
             self.reassemble(chunk)?;
         }
+        self.keep_promises();
         Ok(())
+    }
+
+    /// What became deliverable at last is not discarded any more, if that is promised. It must not wait for the next chunk: its TSN
+    /// may be one of others by then.
+    fn keep_promises(&mut self) {
+        if self.reassembly.follows_joined() {
+            self.make_joined_firm();
+        }
     }
 
     /// The peer wants everything to begin anew: streams do, and its next TSN is `next`, whatever has come before.
@@ -67,6 +79,16 @@ impl Receiver {
             Aside::IData(data) => {
                 let taken = self.reassembly.on_i_data(tsn, data)?;
                 (data.payload.len(), taken == Taken::Kept)
+            }
+            Aside::Skip(point, skipped) => {
+                let dropped = self.skip_streams(*point, skipped);
+                self.window.release(dropped.bytes, dropped.chunks);
+                return Ok(());
+            }
+            Aside::SkipMessages(_, skipped) => {
+                let dropped = self.skip_messages(skipped);
+                self.window.release(dropped.bytes, dropped.chunks);
+                return Ok(());
             }
         };
         if !kept {

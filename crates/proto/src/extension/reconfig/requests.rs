@@ -105,7 +105,8 @@ impl Requests {
         self.resets().any(|streams| streams.contains(stream)) || self.wants_reset_of_all()
     }
 
-    fn wants_reset_of_all(&self) -> bool {
+    /// Whether the peer is or will be asked to let TSNs and streams begin anew.
+    pub(crate) fn wants_reset_of_all(&self) -> bool {
         self.waiting.contains(&OwnRequest::ResetAll) || self.is_resetting_all()
     }
 

@@ -1,6 +1,8 @@
 //! Chunks of which it is not known yet whether their streams have begun anew.
 
-use polypath_wire::{Data, IData};
+use alloc::vec::Vec;
+
+use polypath_wire::{Data, IData, SkippedMessages, SkippedStream};
 
 use crate::Tsn;
 
@@ -9,6 +11,10 @@ use crate::Tsn;
 pub enum Aside {
     Data(Data<'static>),
     IData(IData<'static>),
+    /// Messages up to a TSN are skipped.
+    Skip(Tsn, Vec<SkippedStream>),
+    /// The same of message identifiers.
+    SkipMessages(Tsn, Vec<SkippedMessages>),
 }
 
 impl Aside {
@@ -38,6 +44,16 @@ impl Aside {
         match self {
             Self::Data(data) => Tsn(data.tsn),
             Self::IData(data) => Tsn(data.tsn),
+            Self::Skip(point, _) | Self::SkipMessages(point, _) => *point,
+        }
+    }
+
+    /// Streams in it whose messages are skipped.
+    pub(super) fn skipped(&self) -> usize {
+        match self {
+            Self::Data(_) | Self::IData(_) => 0,
+            Self::Skip(_, streams) => 1 + streams.len(),
+            Self::SkipMessages(_, streams) => 1 + streams.len(),
         }
     }
 }

@@ -32,6 +32,9 @@ use crate::{Delivery, Piece, ReceivedMessage, Ssn, StreamClaim};
 
 pub use self::ready::AbortedDelivery;
 
+/// Most streams with skipped messages that are set aside.
+const MOST_SKIPPED_ASIDE: usize = 4096;
+
 /// How the peer's DATA chunks contradict each other or the protocol; the association cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum Violation {
@@ -255,6 +258,19 @@ impl Reassembly {
     /// Sets aside what comes from now on.
     pub fn set_aside(&mut self) {
         self.ready.set_aside();
+    }
+
+    /// Sets aside that messages are skipped, which `entry` says, if what comes is set aside, and there is room. Chunks with user data
+    /// are bounded by the receive window, these are not.
+    pub fn set_skip_aside(&mut self, entry: impl FnOnce() -> Aside) -> bool {
+        let Some(aside) = self.ready.aside_mut() else { return false };
+        let entry = entry();
+        let held: usize = aside.iter().map(Aside::skipped).sum();
+        let fits = held + entry.skipped() <= MOST_SKIPPED_ASIDE;
+        if fits {
+            aside.push(entry);
+        }
+        fits
     }
 
     /// Whether something is set aside.

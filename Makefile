@@ -98,7 +98,9 @@ fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)
 	@targets=$$(cargo fuzz list); \
 	for target in $$targets; do \
 	    echo "fuzz: $$target, $(FUZZ_SECONDS) s"; \
-	    cargo fuzz run --sanitizer none "$$target" -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
+	    mkdir -p "fuzz/corpus/$$target"; \
+	    seeds=$$(ls -d "fuzz/seeds/$$target" 2>/dev/null); \
+	    cargo fuzz run --sanitizer none "$$target" "fuzz/corpus/$$target" $$seeds -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
 	done
 
 .PHONY: setup-rust setup-lint setup-test setup-interop setup-fuzz

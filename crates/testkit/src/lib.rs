@@ -10,6 +10,7 @@
 mod cpu;
 mod crowd;
 mod host;
+mod mutation;
 mod network;
 mod pair;
 mod pieces;
@@ -19,6 +20,7 @@ mod wire_pair;
 pub use cpu::CpuClock;
 pub use crowd::{Crowd, Part};
 pub use host::{Host, Slot};
+pub use mutation::run_mutations;
 pub use network::{Capable, Faults, Form, PathModel};
 pub use pair::{Pair, PairConfig, Side};
 pub use script::{

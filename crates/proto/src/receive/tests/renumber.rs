@@ -28,7 +28,8 @@ fn messages_that_are_skipped_before_the_answer_belong_to_their_side_of_it() {
     let mut receiver = waiting(NrSack::Off);
     skip(&mut receiver, 2, 0);
     packet(&mut receiver, at(60), &[whole(3, 1, 10)]);
-    assert_eq!((receiver.cumulative_tsn(), ssns(&mut receiver)), (Tsn(3), vec![]));
+    assert_eq!(receiver.cumulative_tsn(), Tsn(3));
+    assert!(ssns(&mut receiver).is_empty());
     receiver.begin_anew_at(Tsn(2)).unwrap();
     assert_eq!(ssns(&mut receiver), [1]);
     // It has not, and the answer refuses: SSN 1 is skipped, and 2 is next.
@@ -70,7 +71,7 @@ fn promises_end_with_the_tsns_that_they_are_about() {
 fn what_is_set_aside_is_delivered_at_the_end() {
     let mut receiver = waiting(NrSack::Off);
     packet(&mut receiver, at(60), &[whole(2, 1, 10), whole(3, 2, 10)]);
-    assert_eq!(ssns(&mut receiver), []);
+    assert!(ssns(&mut receiver).is_empty());
     receiver.finish();
     assert_eq!(ssns(&mut receiver), [1, 2]);
 }

@@ -115,9 +115,10 @@ impl RttEstimator {
             return self.set_rto();
         }
         if self.of_data.take().is_some() {
-            (self.smoothed, self.smallest, self.full_bytes) = (None, Duration::MAX, 0);
+            (self.smoothed, self.smallest) = (None, Duration::MAX);
         }
-        self.on_sample(sample);
+        // Queues come and go, but links stay as fast as they are: data will take that much longer than this sample.
+        self.on_sample(sample + self.serialisation());
     }
 
     /// Smoothed round-trip time of data, and the smallest of full packets, once there is a sample that is not provisional.
@@ -149,10 +150,7 @@ impl RttEstimator {
     /// How much longer a round trip of data takes than one of control chunks, which are small: the time that the links of the path
     /// need to send a packet. Zero if one of both is unknown.
     pub(crate) fn serialisation(&self) -> Duration {
-        match self.of_data.and(self.smallest_full()) {
-            Some(smallest) => smallest - self.smallest_control,
-            None => Duration::ZERO,
-        }
+        self.full().map_or(Duration::ZERO, |full| full.smallest - self.smallest_control)
     }
 
     /// Bytes per second that the links of the path pass on, as the round trips of full packets tell where sending them takes a good part
@@ -257,8 +255,25 @@ mod tests {
         assert_eq!(rtt.of_data(), Some((ms(50), ms(50))), "not smoothed with what was provisional");
         rtt.on_control_sample(at(10), ms(10));
         assert_eq!(rtt.of_data(), Some((ms(50), ms(50))), "data is believed");
-        rtt.on_control_sample(at(11), ms(10));
-        assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(10)), None), "but not for ever");
+        for secs in [11, 41] {
+            rtt.on_control_sample(at(secs), ms(10));
+            assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(50)), None), "but not for ever");
+        }
+        rtt.on_data_sample(at(42), ms(30), 1468);
+        assert_eq!((rtt.of_data(), rtt.serialisation()), (Some((ms(30), ms(30))), ms(20)));
+    }
+
+    /// The links need 40 ms for a packet, and go on doing so after the way has become 20 ms longer.
+    #[test]
+    fn what_data_takes_longer_than_control_chunks_does_not_grow_old() {
+        let at = |secs| Instant::ZERO + Duration::from_secs(secs);
+        let ms = Duration::from_millis;
+        let rto = Preset::Rfc9260.policies().rto;
+        let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
+        rtt.on_control_sample(at(0), ms(10));
+        rtt.on_data_sample(at(1), ms(50), 1468);
+        rtt.on_control_sample(at(31), ms(30));
+        assert_eq!((rtt.srtt(), rtt.of_data(), rtt.serialisation()), (Some(ms(70)), None, ms(40)));
     }
 
     /// 1 Mbit/s: 12 ms for 1,500 bytes.

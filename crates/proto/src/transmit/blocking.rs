@@ -84,25 +84,28 @@ impl Snapshot<'_> {
             || tx.peer.acks_are_final && would_block(&sender, &faster)
     }
 
-    /// Whether all that remains is delivered on other paths before the chunk would arrive on this one.
+    /// Whether all that remains is delivered on other paths before the chunk would arrive on this one. Those are paths that data has measured;
+    /// this one may be better known to be slow than how slow.
     fn completes_sooner_elsewhere(&self, path: PathId, chunk: u32) -> bool {
         if !self.tx.has_all() {
             return false;
         }
         let own = &self.tx.paths[path];
-        let load = |path: &SendPath| {
-            let view = measured_path(path, self.now)?;
-            let on_the_way = path.on_the_way(self.now);
-            Some(LoadedPath { path: view, flight: on_the_way, wait: self.wait_for(path) })
+        let load = |path: &SendPath, view| {
+            let flight = path.on_the_way(self.now);
+            LoadedPath { path: view, flight, wait: self.wait_for(path) }
         };
-        let Some(view) = load(own) else { return false };
+        let Some(view) = quickest_path(own, self.now).map(|view| load(own, view)) else {
+            return false;
+        };
         let others = self.tx.paths.among(self.usable).filter(|it| {
             // A SACK will tell when it may send again.
             let is_awake = it.cwnd_admits() || it.flight > 0;
             it.id != own.id && is_awake && !self.keeps_off(it) && !self.is_kept_from(it.id, chunk)
         });
+        let others = others.filter_map(|it| Some(load(it, measured_path(it, self.now)?)));
         let remains = self.tx.queue.waiting();
-        earliest_completion::completes_sooner(&view, chunk.into(), remains, others.filter_map(load))
+        earliest_completion::completes_sooner(&view, chunk.into(), remains, others)
     }
 
     /// Whether the chunk waits for other paths rather than go over this one, so that no path may wait for it.
@@ -268,12 +271,26 @@ fn known_rate(known: MeasuredRate) -> KnownRate {
 
 /// What is known of a path, once data has measured it: what small control chunks meet says little.
 pub(super) fn measured_path(path: &SendPath, now: Instant) -> Option<MeasuredPath> {
-    let (srtt, smallest_rtt) = path.rtt.of_data()?;
+    Some(path_with(path, path.rtt.of_data()?, now))
+}
+
+/// The same of a path that data has not measured, as far as control chunks tell: data takes at least as long.
+fn quickest_path(path: &SendPath, now: Instant) -> Option<MeasuredPath> {
+    let control = path.rtt.srtt().zip(path.rtt.smallest())?;
+    Some(path_with(path, path.rtt.of_data().unwrap_or(control), now))
+}
+
+/// With this round-trip time, smoothed and the smallest.
+fn path_with(
+    path: &SendPath,
+    (srtt, smallest_rtt): (Duration, Duration),
+    now: Instant,
+) -> MeasuredPath {
     let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
     let (rate, bottleneck) = (path.delivery_rate().map(known_rate), path.links_pass_on());
     let carries =
         rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second).or(bottleneck);
-    Some(MeasuredPath {
+    MeasuredPath {
         cwnd,
         ssthresh,
         srtt,
@@ -283,5 +300,5 @@ pub(super) fn measured_path(path: &SendPath, now: Instant) -> Option<MeasuredPat
         bottleneck,
         backlog: path.backlog_behind(now, carries),
         answer: Duration::ZERO,
-    })
+    }
 }

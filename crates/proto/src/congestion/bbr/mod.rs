@@ -108,6 +108,8 @@ pub(crate) struct Bbr {
     delivered: u64,
     /// The path was idle, and nothing has arrived since.
     restarts: bool,
+    /// No round trip was measured since it last restarted: SACKs over other paths measure none.
+    awaits_round_trip: bool,
     path: PathId,
     unit: u64,
 }
@@ -143,6 +145,7 @@ impl Bbr {
             drain_round: 0,
             delivered: 0,
             restarts: false,
+            awaits_round_trip: false,
             path: path.path.id,
             unit: path.path.unit.max(1),
         }
@@ -194,7 +197,8 @@ impl Bbr {
         }
         self.advance(cx, acked, sample);
         let round_trip = sample.of.round_trip.into_iter().chain(acked.rtt).min();
-        self.min_rtt.on_sample(cx.now, round_trip, self.restarts);
+        self.min_rtt.on_sample(cx.now, round_trip, self.awaits_round_trip);
+        self.awaits_round_trip &= round_trip.is_none();
         self.look_for_round_trip(cx, acked);
         if delivered > 0 {
             self.restarts = false;
@@ -204,7 +208,7 @@ impl Bbr {
 
     /// The path was idle (HandleRestartFromIdle).
     fn restart(&mut self, cx: &Context<'_>) {
-        self.restarts = true;
+        (self.restarts, self.awaits_round_trip) = (true, true);
         self.extra.restart(cx.now);
         match self.phase {
             Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up => self.pace_with(100),

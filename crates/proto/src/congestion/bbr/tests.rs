@@ -84,11 +84,26 @@ impl Bench {
 
     /// An acknowledgement of what was sent when `before` bytes had been delivered.
     fn ack(&mut self, before: u64, bytes: u64, round_trip: Duration, lost: u64) {
+        self.ack_over((before, bytes), round_trip, lost, Some(round_trip));
+    }
+
+    /// An acknowledgement over another path, which measures no round trip.
+    fn ack_elsewhere(&mut self, bytes: u64) {
+        self.ack_over((self.delivered, bytes), RTT, 0, None);
+    }
+
+    fn ack_over(
+        &mut self,
+        (before, bytes): (u64, u64),
+        interval: Duration,
+        lost: u64,
+        round_trip: Option<Duration>,
+    ) {
         self.delivered += bytes;
         let sample = RateSample {
             delivered: bytes,
-            interval: round_trip,
-            round_trip: Some(round_trip),
+            interval,
+            round_trip,
             delivered_before: before,
             delivered_total: self.delivered,
             flight_then: self.flight,

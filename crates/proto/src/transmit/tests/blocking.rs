@@ -3,9 +3,10 @@
 use std::boxed::Box;
 
 use super::*;
+use crate::Duration;
 use crate::config::{
-    BlockingEstimation, BufferSize, BufferSplit, DataCopies, EarliestCompletion, PathOrder, Preset,
-    RescheduleSide, TailReinjection,
+    BlockingEstimation, BufferSize, BufferSplit, DataCopies, EarliestCompletion, Pacing, PathOrder,
+    Preset, RescheduleSide, TailReinjection,
 };
 use crate::mechanism::blocking_estimation::MOST_TRIES;
 use crate::mechanism::goodput_guard::GoodputGuard;
@@ -111,6 +112,33 @@ fn the_end_of_what_there_is_waits_for_the_path_that_has_delivered_it_first() {
             bench.tx.demand.on_room(u64::MAX);
             bench.tx.demand.cease();
         }
+        assert_eq!(bench.choice(), expected, "{what}");
+    }
+}
+
+/// A path that data has not measured is at least as slow as control chunks say.
+#[test]
+fn the_end_of_what_there_is_keeps_off_a_path_that_answers_late_to_control_chunks() {
+    let slow = Some((1, What::New(FULL)));
+    for (what, control_ms, expected) in [
+        ("late", Some(400), None),
+        ("as soon as the other path", Some(20), slow),
+        ("not at all", None, slow),
+    ] {
+        let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+            config.policies.pacing = Pacing::Off;
+            config.policies.blocking_estimation = BlockingEstimation::Off;
+            config.policies.data_copies = DataCopies::Off;
+        });
+        bench.shape(0, 3, 9, 20);
+        let now = bench.now;
+        if let Some(ms) = control_ms {
+            bench.path(1).rtt.on_control_sample(now, Duration::from_millis(ms));
+        }
+        bench.place(&[0; 3]);
+        bench.send(2);
+        bench.tx.demand.on_room(u64::MAX);
+        bench.tx.demand.cease();
         assert_eq!(bench.choice(), expected, "{what}");
     }
 }

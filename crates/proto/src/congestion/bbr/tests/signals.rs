@@ -53,6 +53,26 @@ fn what_the_application_limits_does_not_end_a_cycle_of_the_largest_rate() {
     }
 }
 
+/// With several paths the first answer after a pause may come over another one, which measures no round trip of this one.
+#[test]
+fn a_flow_with_pauses_is_not_looked_at_wherever_its_answers_come() {
+    for own_answers in [true, false] {
+        let mut bench = Bench::cruising();
+        let begin = bench.now;
+        while bench.now.since(begin) < Duration::from_secs(12) {
+            bench.now += Duration::from_millis(300);
+            bench.flight = UNIT;
+            bench.send();
+            if !own_answers {
+                bench.now += RTT;
+                bench.ack_elsewhere(UNIT);
+            }
+            bench.round_of(RATE, Duration::from_millis(25), 0);
+            assert_ne!(bench.bbr.phase, Phase::ProbeRtt, "{own_answers}");
+        }
+    }
+}
+
 #[test]
 fn after_a_pause_the_next_look_comes_in_five_seconds() {
     let mut bench = Bench::cruising();

@@ -42,12 +42,12 @@ impl Snapshot<'_> {
         })
     }
 
-    /// The paths that may take a copy of some chunk: they have room, and belong to a thin flow, at its pace, or were never measured.
+    /// The paths that may take a copy of some chunk: they have room, and belong to a thin flow or were never measured.
     fn takers_of_copies(&self) -> PathSet {
         let is_all_sent = self.tx.is_all_sent();
         let takes = |path: &&SendPath| {
             path.flight < path.congestion.cwnd
-                && (path.rtt.of_data().is_none() || is_all_sent && path.cwnd_admits())
+                && (is_all_sent || path.rtt.of_data().is_none())
                 && !path.new_data_ban.is_active(self.now)
         };
         self.tx.paths.among(self.usable).filter(takes).map(|path| path.id).collect()
@@ -164,7 +164,6 @@ impl Transmitter {
             CopyAnswer::OverThePath
         };
         path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
-        path.pace_copy(flight_bytes.into());
         path.note_backlog(cx.now, flight_bytes.into());
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;

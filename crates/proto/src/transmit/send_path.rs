@@ -259,12 +259,6 @@ impl SendPath {
         self.note_spare_cwnd(train);
     }
 
-    /// A copy of so many bytes goes: it fills queues like everything else, although it is not in flight.
-    pub(crate) fn pace_copy(&mut self, bytes: u64) {
-        self.spread_mut().pacer.on_sent(bytes);
-        self.flush_limit = self.flush_limit.saturating_sub(bytes);
-    }
-
     /// The pace of its packets.
     #[cfg(test)]
     pub(crate) fn pacer(&self) -> Pacer {

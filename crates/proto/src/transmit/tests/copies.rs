@@ -5,7 +5,7 @@ use std::vec::Vec;
 use polypath_wire::DataFlags;
 
 use super::*;
-use crate::config::{AssociationConfig, DataAhead, DataCopies, Pacing, PathOrder, Preset};
+use crate::config::{AssociationConfig, DataAhead, DataCopies, PathOrder, Preset};
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::Sent;
@@ -40,30 +40,6 @@ fn an_unproven_path_gets_a_copy_and_no_data() {
     assert!(first.contains(&copy) && bench.history(copy).contains(History::COPIED));
     assert_eq!(bench.flights()[1], 0, "it counts in no window");
     assert_eq!(bench.path(1).counters.data_packets_sent, 1);
-}
-
-/// Copies fill queues like everything else: what follows them must not meet a full one.
-#[test]
-fn copies_leave_at_the_pace_of_their_path() {
-    for (pacing, at_once) in [(Pacing::Off, 5), (Pacing::On, 4)] {
-        let mut bench = proven(50, |config| config.policies.pacing = pacing);
-        for _ in 0..8 {
-            let payload = polypath_wire::VirtualPayload { message: 0, offset: 0, len: FULL };
-            let payload = polypath_wire::Payload::Virtual(payload);
-            let message = crate::OutgoingMessage::from_payload(0, payload);
-            let message = crate::OutgoingMessage { path: Some(crate::PathId(0)), ..message };
-            bench.send_message(message, Reliability::Full).1.unwrap();
-        }
-        let mut sent = bench.flush();
-        while !bench.tx.queue.is_empty() {
-            assert!(sent.iter().all(|sent| sent.path == 0), "{sent:?}");
-            assert!(bench.await_pace());
-            sent = bench.flush();
-        }
-        let copies = sent.iter().filter(|sent| sent.path == 1).count();
-        assert_eq!(copies, at_once, "{sent:?}");
-        assert_eq!(bench.flights()[1], 0, "they take nothing from its window");
-    }
 }
 
 #[test]

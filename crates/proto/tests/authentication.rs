@@ -283,6 +283,48 @@ fn without_the_key_nobody_gets_in() {
 }
 
 #[test]
+fn each_peer_of_a_server_has_a_key_of_its_own() {
+    let keys = [(7, &b"of one"[..]), (8, b"of another"), (9, b"of a third")];
+    let shared_keys = SharedKeys::one_per_peer(keys).unwrap();
+    let server = AssociationConfig { shared_keys, ..with(ALL) };
+    for (id, key) in keys {
+        let mut wire = Wire::connected(&with_key(ALL, id, key), &server);
+        wire.client_sends(1);
+        wire.server.send(wire.now, 0, message(2, 1000)).unwrap();
+        wire.later(secs(1), |_, packet| Some(packet));
+        assert_eq!((wire.delivered_to_server(), wire.client.slots[0].messages.len()), (1, 1));
+        assert_eq!((wire.server().peer_key(), wire.client().peer_key()), (Some(id), Some(id)));
+        // Who has another key cannot interfere: it is not among those of the association.
+        for (other, _) in keys.into_iter().filter(|(other, _)| *other != id) {
+            let told = wire.server.command(wire.now, 0, |it, _| it.activate_shared_key(other));
+            assert_eq!(told, Err(KeyError::Unknown { id: other }));
+        }
+        assert_eq!(wire.server().stats().auth_chunks_refused, 0);
+    }
+}
+
+#[test]
+fn a_key_that_was_revoked_lets_nobody_in() {
+    let keys = [(7, &b"of one"[..]), (8, b"of another")];
+    let one_per_peer =
+        |keys: &[(u16, &'static [u8])]| SharedKeys::one_per_peer(keys.iter().copied()).unwrap();
+    let server = AssociationConfig { shared_keys: one_per_peer(&keys), ..with(ALL) };
+    let enters = |left: &[(u16, &'static [u8])], id: u16, key: &[u8]| {
+        let mut wire = Wire::new(&with_key(ALL, id, key), &server);
+        wire.server.endpoint.set_shared_keys(one_per_peer(left));
+        wire.later(secs(600), |_, packet| Some(packet));
+        let is_in = wire.server.endpoint.association_count() == 1;
+        assert_eq!(end_of(&wire.client), (!is_in).then_some(&AssociationEnd::CannotConnect));
+        is_in
+    };
+    assert!(enters(&keys[1..], 8, keys[1].1));
+    assert!(!enters(&keys[1..], 7, keys[0].1));
+    assert!(!enters(&[], 8, keys[1].1), "without keys there is no empty one");
+    assert!(!enters(&[], 0, b""));
+    assert!(enters(&[keys[0], (9, b"new")], 9, b"new"));
+}
+
+#[test]
 fn a_key_on_one_side_only_lets_no_data_through() {
     let server = with_key(demanding(&[chunk_type::DATA]), 1, b"right");
     let mut wire = Wire::connected(&with(AuthenticatedChunks::Offered), &server);

@@ -97,6 +97,12 @@ impl Association {
         self.session().is_some()
     }
 
+    /// Identifier of the shared key with which the peer authenticates its packets: of those that it has used, the last one that was
+    /// new. `None` before it has used one.
+    pub fn peer_key(&self) -> Option<u16> {
+        self.auth.as_ref()?.of_peer.last().copied()
+    }
+
     fn change_keys(
         &mut self,
         change: impl FnOnce(&mut SharedKeys) -> Result<(), KeyError>,
@@ -121,6 +127,11 @@ impl Association {
     /// The peer has authenticated a packet with this key.
     fn note_use(&mut self, id: u16) {
         let Some(auth) = &mut self.auth else { return };
+        if auth.keys.settle_on(id)
+            && let Some(session) = &mut auth.session
+        {
+            session.forget_keys();
+        }
         if !auth.of_peer.contains(&id) {
             auth.of_peer.push(id);
             self.events.push(Event::Authentication(AuthenticationChange::PeerUsesKey(id)));

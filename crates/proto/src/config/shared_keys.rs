@@ -17,11 +17,24 @@ pub(crate) const MAX_KEYS: usize = 32;
 /// Without any key, key 0 is the empty one: then both sides are known only to be those of the handshake. As soon as a key
 /// is set, there are only those that were set, so that nobody can fall back to the empty one.
 ///
+/// A side with many peers, each of which has a key of its own, has [`one_per_peer`](Self::one_per_peer).
+///
 /// Its `Debug` shows no key.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct SharedKeys {
     keys: Vec<(u16, Box<[u8]>)>,
     active: u16,
+    choice: Choice,
+}
+
+/// Who says which key is the active one.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Choice {
+    /// This side.
+    #[default]
+    Own,
+    /// The peer, once, by the first packet that it authenticates.
+    OfPeer,
 }
 
 impl SharedKeys {
@@ -40,6 +53,27 @@ impl SharedKeys {
         keys.set(id, key)?;
         keys.activate(id)?;
         Ok(keys)
+    }
+
+    /// The keys of many peers, of which each has one. An association that such a peer begins has only the key with which the
+    /// peer authenticates its first packet: it becomes the active one, and the others are forgotten, so that nobody with
+    /// another of these keys can interfere. Until then the first one is active.
+    ///
+    /// Without keys, nobody is accepted who must authenticate: there is no empty one.
+    ///
+    /// # Errors
+    ///
+    /// As [`set`](Self::set).
+    pub fn one_per_peer<'k>(
+        keys: impl IntoIterator<Item = (u16, &'k [u8])>,
+    ) -> Result<Self, KeyError> {
+        let mut all = Self { choice: Choice::OfPeer, ..Self::new() };
+        for (id, key) in keys {
+            all.set(id, key)?;
+        }
+        let first = all.ids().next();
+        all.active = first.unwrap_or_default();
+        Ok(all)
     }
 
     /// Sets a key, or replaces the one with this identifier. What authenticates packets stays the active key.
@@ -101,9 +135,20 @@ impl SharedKeys {
     pub(crate) fn get(&self, id: u16) -> Option<&[u8]> {
         match self.keys.iter().find(|(known, _)| *known == id) {
             Some((_, key)) => Some(key),
+            None if self.choice == Choice::OfPeer => None,
             None if self.keys.is_empty() && id == 0 => Some(&[]),
             None => None,
         }
+    }
+
+    /// The peer has authenticated a packet with this key. Returns whether the others are forgotten for that.
+    pub(crate) fn settle_on(&mut self, id: u16) -> bool {
+        if self.choice == Choice::Own || self.get(id).is_none() {
+            return false;
+        }
+        self.keys.retain(|(known, _)| *known == id);
+        (self.active, self.choice) = (id, Choice::Own);
+        true
     }
 
     /// Whether the active key was set, or is the empty one in the absence of others.
@@ -167,6 +212,21 @@ mod tests {
         }
         assert_eq!(keys.set(9, b"too many"), Err(KeyError::TooMany));
         assert_eq!(keys.set(1, b"replaced"), Ok(()));
+    }
+
+    #[test]
+    fn a_peer_chooses_its_key_once() {
+        let both = [(7, &b"of one"[..]), (8, b"of another")];
+        let mut keys = SharedKeys::one_per_peer(both).unwrap();
+        assert_eq!((keys.active(), keys.get(8)), (7, Some(&b"of another"[..])));
+        assert!(!keys.settle_on(9), "a key that is not known");
+        assert!(keys.settle_on(8) && !keys.settle_on(7) && !keys.settle_on(8));
+        assert_eq!((keys.active(), keys.get(7)), (8, None));
+        assert!(!SharedKeys::with_key(1, b"own").unwrap().settle_on(1));
+
+        let nobody = SharedKeys::one_per_peer([]).unwrap();
+        assert_eq!(nobody.get(0), None, "there is no empty key");
+        assert!(!nobody.has_active());
     }
 
     #[test]

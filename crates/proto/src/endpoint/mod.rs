@@ -17,7 +17,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::config::{AssociationConfig, EndpointConfig, ErrorDetection, SharedConfig};
+use crate::config::{AssociationConfig, EndpointConfig, ErrorDetection, SharedConfig, SharedKeys};
 use crate::io::LOWER_LAYER_LOCAL;
 use crate::receive::budget::{Budget, SharedBudget};
 use crate::types::address_scope::{is_unicast, reaches};
@@ -214,6 +214,13 @@ impl Endpoint {
     /// Accepts no further associations: INIT and COOKIE ECHO are answered as if the endpoint had never listened.
     pub fn stop_listening(&mut self) {
         self.config.listening = false;
+    }
+
+    /// Replaces the shared keys of associations that peers begin from now on
+    /// ([`shared_keys`](AssociationConfig::shared_keys)). Those that exist keep theirs.
+    pub fn set_shared_keys(&mut self, keys: SharedKeys) {
+        self.config.association.shared_keys = keys;
+        self.accepted = self.config.association.clone().shared();
     }
 
     /// Takes note that this host got or lost an address: new associations use it, or no longer.

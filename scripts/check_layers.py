@@ -86,7 +86,7 @@ LAYERS: dict[str, Layers] = {
         ("report",),
     ),
     "polypath": (
-        ("carriers", "error", "idle", "lock", "lower_layer", "message", "stats", "tap", "text"),
+        ("carriers", "error", "idle", "keys", "lock", "lower_layer", "message", "stats", "tap", "text"),
         ("log", "device", "peer"),
         ("probe", "route", "address", "wildcard"),
         ("clock", "socket"),

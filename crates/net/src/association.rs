@@ -501,6 +501,11 @@ impl Association {
         self.shared.lock().protocol.is_authenticated()
     }
 
+    /// Identifier of the shared key with which the peer authenticates its packets; `None` before it has authenticated one.
+    pub fn peer_key(&self) -> Option<u16> {
+        self.shared.lock().protocol.peer_key()
+    }
+
     /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one. It is
     /// called as the probes of an [`Observer`](crate::Observer) are, and dropped when the association has ended.
     pub fn set_probe(&self, probe: Option<BoxedProbe>) -> Option<BoxedProbe> {

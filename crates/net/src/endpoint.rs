@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
-use polypath_proto::config::{AssociationConfig, ErrorDetection, PathPairing, PmtuDiscovery};
+use polypath_proto::config::{
+    AssociationConfig, ErrorDetection, PathPairing, PmtuDiscovery, SharedKeys,
+};
 use polypath_proto::{
     Association as Protocol, AssociationId, Cx, Encapsulation, LocalAddressChange, PeerAddress,
 };
@@ -280,6 +282,13 @@ impl Endpoint {
             association.abort(&NOT_ACCEPTING);
         }
         self.shared.incoming.notify_waiters();
+    }
+
+    /// Replaces the shared keys (RFC 4895) of associations that peers begin from now on: those of
+    /// [`EndpointConfig::association`](polypath_proto::config::EndpointConfig::association). Associations that exist keep theirs, also those
+    /// that wait to be accepted.
+    pub fn set_shared_keys(&self, keys: SharedKeys) {
+        self.shared.state().protocol.set_shared_keys(keys);
     }
 
     /// Aborts every association, telling the peers `reason`, and accepts no further ones. Wait for

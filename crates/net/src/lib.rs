@@ -187,6 +187,12 @@
 //! sends packets wait for each other (1,400-byte messages over the loopback interface of two cores: 10 Gbit/s instead of 17). Servers of many
 //! associations gain from several threads, and [`EndpointBuilder::shards`] divides associations among tasks.
 //!
+//! # Who may connect
+//!
+//! Whoever reaches an endpoint that listens may connect, unless both sides have a key: a [`KeyRing`] reads a file of keys and puts them
+//! into the configuration of either side, which then authenticates everything from COOKIE ECHO on (AUTH, RFC 4895). That hides nothing.
+//! [`Association::peer_key`] says which key a peer has.
+//!
 //! # UDP or IP itself
 //!
 //! Packets travel in UDP unless the endpoint is told otherwise: that needs no privileges and passes address translators.
@@ -239,6 +245,7 @@ mod endpoint;
 mod error;
 mod events;
 mod idle;
+mod keys;
 mod lock;
 mod log;
 mod lower_layer;
@@ -265,6 +272,7 @@ pub use error::{
 };
 pub use events::Events;
 pub use idle::IdleWatch;
+pub use keys::{KeyFileError, KeyRing, KeyTextError};
 pub use lower_layer::{ChannelLayer, LowerLayer};
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};

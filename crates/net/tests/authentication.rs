@@ -7,7 +7,7 @@ use common::{
     CLIENT, Pair, SERVER, client_on, impatient, pair_with, pattern, peer_of, server_with,
 };
 use polypath::config::{AuthenticatedChunks, SharedKeys};
-use polypath::{AssociationConfig, KeyError, Message};
+use polypath::{AssociationConfig, AssociationError, ConnectError, KeyError, KeyRing, Message};
 
 fn with_key(base: AssociationConfig, key: &[u8]) -> AssociationConfig {
     let mut config = base;
@@ -55,4 +55,72 @@ async fn without_the_key_nobody_connects() {
     let right = with_key(impatient(), b"right");
     let near = client.connect(&peer_of(&server), right).await.unwrap();
     assert!(near.is_authenticated());
+}
+
+/// What `polypath key new` writes, for these.
+fn ring(names: &[&str]) -> KeyRing {
+    let line = |name: &&str| format!("{name} {:02x}{}\n", name.len(), "5a".repeat(31));
+    KeyRing::parse(&names.iter().map(line).collect::<String>()).unwrap()
+}
+
+fn holder(name: &str) -> AssociationConfig {
+    let mut config = impatient();
+    ring(&[name]).authenticate_with_first(&mut config);
+    config
+}
+
+#[tokio::test]
+async fn only_holders_of_keys_get_in_and_the_server_goes_on_serving_them() {
+    let keys = ring(&["al", "bob", "carol"]);
+    let mut config = impatient();
+    keys.authenticate_peers(&mut config);
+    let server = server_with(&SERVER, config);
+    let connects = async |config: AssociationConfig| {
+        let client = client_on(&CLIENT);
+        let near = client.connect(&peer_of(&server), config).await?;
+        let far = server.accept().await?;
+        assert!(near.is_authenticated() && far.is_authenticated());
+        transfer(&Pair { server: server.clone(), client, near, far: far.clone() }, 300_000).await;
+        let stats = far.stats();
+        assert_eq!((stats.auth_chunks_refused, stats.unauthenticated_chunks), (0, 0));
+        let id = far.peer_key().expect("the peer has used its key");
+        Ok::<_, ConnectError>(keys.name(id).expect("one of the keys").to_owned())
+    };
+    assert_eq!(connects(holder("bob")).await.unwrap(), "bob");
+
+    let refused = connects(impatient()).await.unwrap_err();
+    let ConnectError::Ended(AssociationError::AbortedByPeer(causes)) = &refused else {
+        panic!("{refused:?}")
+    };
+    assert!(causes.starts_with(&[0, 2]), "a mandatory parameter is missing: {causes:?}");
+    // Another key, a name that is right with a key that is wrong, and the empty key.
+    let mut empty = impatient();
+    empty.policies.authenticated_chunks = AuthenticatedChunks::All;
+    for config in [holder("someone"), with_key(impatient(), b"bob"), empty] {
+        let refused = connects(config).await.unwrap_err();
+        assert!(
+            matches!(refused, ConnectError::Ended(AssociationError::CannotConnect)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(connects(holder("carol")).await.unwrap(), "carol");
+
+    // The key of bob is taken out: his associations go on, and he begins no other.
+    let client = client_on(&CLIENT);
+    let near = client.connect(&peer_of(&server), holder("bob")).await.unwrap();
+    let far = server.accept().await.unwrap();
+    server.set_shared_keys(ring(&["al", "carol"]).shared_keys());
+    assert!(connects(holder("bob")).await.is_err());
+    assert_eq!(connects(holder("al")).await.unwrap(), "al");
+    transfer(&Pair { server: server.clone(), client, near, far }, 300_000).await;
+}
+
+#[tokio::test]
+async fn a_side_with_a_key_talks_to_nobody_without() {
+    let server = server_with(&SERVER, impatient());
+    let refused = client_on(&CLIENT).connect(&peer_of(&server), holder("bob")).await.unwrap_err();
+    let ConnectError::Ended(AssociationError::HandshakeRefused(causes)) = &refused else {
+        panic!("{refused:?}")
+    };
+    assert!(causes.starts_with(&[0, 2]), "{causes:?}");
 }

@@ -1,0 +1,223 @@
+//! Files of keys: who may read them, and new ones.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::parse::is_name;
+use super::{KeyRing, KeyTextError};
+
+/// Length of a new key in bytes: as long as the codes of HMAC-SHA-256.
+const NEW_KEY_BYTES: usize = 32;
+
+/// Largest file in bytes.
+const MAX_FILE_BYTES: u64 = 64 * 1024;
+
+/// What is wrong with a file of keys.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// The system does not open or read it.
+    #[error("cannot read {}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A directory, a pipe or a device.
+    #[error("{} is no regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// Others than its owner may read or change it.
+    #[error(
+        "{0} has mode {mode:04o}, so others may read or change it: chmod 600 {0}", .path.display()
+    )]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// It is larger than 64 KiB.
+    #[error("{} is larger than {} KiB: is it a file of keys?", .0.display(), MAX_FILE_BYTES / 1024)]
+    TooLarge(PathBuf),
+    /// It is not text in UTF-8.
+    #[error("{} is no text: is it a file of keys?", .0.display())]
+    NotText(PathBuf),
+    /// Its text is wrong.
+    #[error("{}: {problem}", .path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: KeyTextError,
+    },
+    /// A new file was to be made where there is one, which may be a key in use.
+    #[error("{} exists, and a file of keys is never replaced: name another, or remove it", .0.display())]
+    Exists(PathBuf),
+    /// A new file could not be made.
+    #[error("cannot make {}", .path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The name of a new key has other characters than it may have, or too many.
+    #[error(
+        "{0:?} is no name of a key: it has at most 64 characters, and only letters, digits and . - _ @"
+    )]
+    Name(String),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+}
+
+impl KeyRing {
+    /// Reads a file of keys.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, others than its owner may read or change it (on Unix), or its text is wrong.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
+        let path = path.as_ref();
+        let read = |source| KeyFileError::Read { path: path.to_owned(), source };
+        // To open a pipe would wait for its writer.
+        check_kind(path, &fs::metadata(path).map_err(read)?)?;
+        let file = File::open(path).map_err(read)?;
+        let metadata = file.metadata().map_err(read)?;
+        check_kind(path, &metadata)?;
+        check_mode(path, &metadata)?;
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(KeyFileError::TooLarge(path.to_owned()));
+        }
+        let text =
+            std::str::from_utf8(&bytes).map_err(|_| KeyFileError::NotText(path.to_owned()))?;
+        Self::parse(text).map_err(|problem| KeyFileError::Text { path: path.to_owned(), problem })
+    }
+
+    /// Makes a file with one new key of 32 random bytes. Only its owner may read it.
+    ///
+    /// # Errors
+    ///
+    /// The file exists, cannot be made, or the name is none; or the system gives no random numbers.
+    pub fn create(path: impl AsRef<Path>, name: &str) -> Result<(), KeyFileError> {
+        let path = path.as_ref();
+        if !is_name(name) {
+            return Err(KeyFileError::Name(name.to_owned()));
+        }
+        let mut key = [0; NEW_KEY_BYTES];
+        getrandom::fill(&mut key).map_err(|_| KeyFileError::NoRandomness)?;
+        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = format!(
+            "# Key of Polypath: whoever has this line gets in. A receiver may have many, one per line.\n{name} {digits}\n"
+        );
+        let create = |source: io::Error| match source.kind() {
+            io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
+            _ => KeyFileError::Create { path: path.to_owned(), source },
+        };
+        let mut file = new_private(path).map_err(create)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        written.map_err(|source| {
+            // Half a key is of no use. It stays only if it cannot be removed either.
+            let _ = fs::remove_file(path);
+            create(source)
+        })
+    }
+}
+
+fn check_kind(path: &Path, metadata: &Metadata) -> Result<(), KeyFileError> {
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(KeyFileError::NotAFile(path.to_owned())),
+    }
+}
+
+#[cfg(unix)]
+fn check_mode(path: &Path, metadata: &Metadata) -> Result<(), KeyFileError> {
+    use std::os::unix::fs::PermissionsExt;
+
+    /// Permissions of group and others.
+    const OTHERS: u32 = 0o077;
+    let mode = metadata.permissions().mode() & 0o7777;
+    match mode & OTHERS {
+        0 => Ok(()),
+        _ => Err(KeyFileError::Exposed { path: path.to_owned(), mode }),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Path, _: &Metadata) -> Result<(), KeyFileError> {
+    Ok(())
+}
+
+/// A file that did not exist, and that only its owner may open.
+fn new_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn mode_of(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_new_file_is_private_has_a_key_of_its_own_and_replaces_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, other] = ["one.key", "other.key"].map(|name| directory.path().join(name));
+        KeyRing::create(&one, "alice").unwrap();
+        KeyRing::create(&other, "alice").unwrap();
+        assert_eq!((mode_of(&one), mode_of(&other)), (0o600, 0o600));
+        let ring = KeyRing::read(&one).unwrap();
+        assert_eq!(ring.names().collect::<Vec<_>>(), ["alice"]);
+        assert_ne!(ring, KeyRing::read(&other).unwrap());
+        let told = KeyRing::create(&one, "bob").unwrap_err();
+        assert!(matches!(told, KeyFileError::Exists(_)), "{told}");
+        assert_eq!(KeyRing::read(&one).unwrap(), ring, "it is the same as before");
+        assert!(matches!(
+            KeyRing::create(directory.path().join("x"), "al ice"),
+            Err(KeyFileError::Name(_))
+        ));
+        assert!(!directory.path().join("x").exists());
+    }
+
+    #[test]
+    fn files_that_are_none_of_keys_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys");
+        let told = |path: &Path| KeyRing::read(path).unwrap_err().to_string();
+        assert!(told(&path).starts_with("cannot read "));
+        assert!(told(directory.path()).ends_with("is no regular file"));
+        KeyRing::create(&path, "alice").unwrap();
+        for mode in [0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o777] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(told(&path).contains(&format!("has mode {mode:04o}")), "{mode:o}");
+        }
+        for mode in [0o600, 0o400, 0o700] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            KeyRing::read(&path).unwrap();
+        }
+        for (content, expected) in [
+            (&b""[..], "it has no key"),
+            (b"alice", "line 1: a line has"),
+            (b"alice \xff", "no text"),
+            (&[b'#'; 64 * 1024 + 1], "larger than 64 KiB"),
+        ] {
+            fs::write(&path, content).unwrap();
+            assert!(told(&path).contains(expected), "{}", told(&path));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Keys in files, so that only those connect who hold one (AUTH, RFC 4895).
+
+mod file;
+mod parse;
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use polypath_proto::config::{AssociationConfig, AuthenticatedChunks, SharedKeys};
+use sha2::Sha256;
+
+pub use file::KeyFileError;
+pub use parse::KeyTextError;
+
+/// Most keys in a file: as many as an association may have.
+const MAX_KEYS: usize = 32;
+
+/// What the identifier of a key is the code of.
+const IDENTIFIED: &[u8] = b"polypath shared key identifier";
+
+/// The keys of a file, each with a name: `polypath key new` makes one.
+///
+/// A file is text. Each line has a name (letters, digits and `.`, `-`, `_`, `@`, at most 64 of them), white space, and the key as hexadecimal
+/// digits, 16 to 64 bytes; `#` begins a comment. A name means something on this side only. What both sides must have in common is
+/// the key.
+///
+/// Its identifier in AUTH chunks follows from the key, so that nobody has to agree on one: with the key, HMAC-SHA-256 of the text `polypath
+/// shared key identifier`; of the result the first two bytes as a number in network byte order, modulo 65535, plus 1. (0 is the
+/// identifier of the empty key where there is no other.) A file cannot have two keys of one identifier.
+///
+/// Its `Debug` shows no key, and neither does any error.
+///
+/// ```
+/// use polypath::{AssociationConfig, KeyRing};
+///
+/// # fn main() -> Result<(), polypath::KeyTextError> {
+/// let ring = KeyRing::parse("alice 000102030405060708090a0b0c0d0e0f # her laptop")?;
+/// let mut config = AssociationConfig::default();
+/// ring.authenticate_with_first(&mut config);
+/// assert_eq!(ring.name(config.shared_keys.active()), Some("alice"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyRing(Vec<Key>);
+
+/// A key of a ring.
+#[derive(Clone, PartialEq, Eq)]
+struct Key {
+    name: String,
+    id: u16,
+    secret: Box<[u8]>,
+}
+
+impl Key {
+    fn new(name: &str, secret: Box<[u8]>) -> Self {
+        Self { name: name.to_owned(), id: identifier(&secret), secret }
+    }
+}
+
+impl KeyRing {
+    /// Lets a side with one key authenticate everything that can be: what it sends, with the first key of the file, and what its peer
+    /// sends. For [`Endpoint::connect`](crate::Endpoint::connect).
+    pub fn authenticate_with_first(&self, config: &mut AssociationConfig) {
+        let first = self.0.iter().take(1);
+        authenticate(config, &shared(first));
+    }
+
+    /// Lets associations begin only with peers that have one of the keys, each of them with a key of its own. For
+    /// [`EndpointConfig::association`](polypath_proto::config::EndpointConfig::association).
+    /// [`Association::peer_key`](crate::Association::peer_key) and [`name`](Self::name) say which one a peer has.
+    pub fn authenticate_peers(&self, config: &mut AssociationConfig) {
+        authenticate(config, &self.shared_keys());
+    }
+
+    /// The keys of peers, for [`Endpoint::set_shared_keys`](crate::Endpoint::set_shared_keys) when a file has changed.
+    pub fn shared_keys(&self) -> SharedKeys {
+        shared(self.0.iter())
+    }
+
+    /// The name of the key with this identifier.
+    pub fn name(&self, id: u16) -> Option<&str> {
+        self.0.iter().find(|key| key.id == id).map(|key| key.name.as_str())
+    }
+
+    /// The names, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|key| key.name.as_str())
+    }
+}
+
+impl fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.0.iter().map(|key| (&key.name, key.id))).finish()
+    }
+}
+
+fn authenticate(config: &mut AssociationConfig, keys: &SharedKeys) {
+    config.policies.authenticated_chunks = AuthenticatedChunks::All;
+    config.shared_keys = keys.clone();
+}
+
+/// The limits of a ring are those of `SharedKeys` or narrower; were one exceeded all the same, nobody would be accepted.
+fn shared<'k>(keys: impl Iterator<Item = &'k Key>) -> SharedKeys {
+    let keys = keys.map(|key| (key.id, &*key.secret));
+    SharedKeys::one_per_peer(keys).or_else(|_| SharedKeys::one_per_peer([])).unwrap_or_default()
+}
+
+/// The identifier of a key, which says nothing of the key to those who do not have it.
+fn identifier(secret: &[u8]) -> u16 {
+    let Ok(mut code) = Hmac::<Sha256>::new_from_slice(secret) else { return 1 };
+    code.update(IDENTIFIED);
+    match code.finalize().into_bytes()[..] {
+        [high, low, ..] => u16::from_be_bytes([high, low]) % u16::MAX + 1,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str =
+        "alice 000102030405060708090a0b0c0d0e0f\nbob 0f0e0d0c0b0a09080706050403020100\n";
+
+    #[test]
+    fn the_identifier_follows_from_the_key_and_not_from_its_name() {
+        let ring = KeyRing::parse(TWO).unwrap();
+        let other = KeyRing::parse("carol 000102030405060708090A0B0C0D0E0F").unwrap();
+        let ids: Vec<u16> = ring.shared_keys().ids().collect();
+        assert_eq!(ids.len(), 2);
+        assert_eq!((ring.name(ids[0]), other.name(ids[0])), (Some("alice"), Some("carol")));
+        assert_eq!(other.name(ids[1]), None);
+        // The codes begin with 3a92 and 0bd6, as other implementations of HMAC-SHA-256 have them.
+        assert_eq!(ids, [0x3a92 + 1, 0x0bd6 + 1]);
+    }
+
+    #[test]
+    fn a_side_has_the_first_key_or_all() {
+        let ring = KeyRing::parse(TWO).unwrap();
+        let ids: Vec<u16> = ring.shared_keys().ids().collect();
+        let (mut one, mut many) = (AssociationConfig::default(), AssociationConfig::default());
+        ring.authenticate_with_first(&mut one);
+        ring.authenticate_peers(&mut many);
+        assert_eq!(one.shared_keys.ids().collect::<Vec<_>>(), ids[..1]);
+        assert_eq!(many.shared_keys.ids().collect::<Vec<_>>(), ids);
+        for config in [one, many] {
+            assert_eq!(config.policies.authenticated_chunks, AuthenticatedChunks::All);
+            assert_eq!(config.shared_keys.active(), ids[0]);
+            config.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn debug_shows_no_key() {
+        let shown = format!("{:?}", KeyRing::parse(TWO).unwrap());
+        assert!(shown.contains("alice") && !shown.contains("0001") && !shown.contains("[0, 1"));
+    }
+}

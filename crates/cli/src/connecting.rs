@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Error, anyhow};
+use polypath::config::AuthenticatedChunks;
 use polypath::{
     Association, AssociationConfig, AssociationError, ConnectError, Endpoint, EndpointStats, Peer,
     source_address,
@@ -22,6 +23,7 @@ pub(crate) async fn connect(
     whom: &str,
 ) -> Result<Association, Failure> {
     let context = || format!("cannot connect to {whom}");
+    let demands = demands_authentication(&config);
     match timeout(patience, endpoint.connect(peer, config)).await {
         Ok(Ok(association)) => Ok(association),
         Ok(Err(error @ ConnectError::NotUnicast(_))) => {
@@ -30,17 +32,24 @@ pub(crate) async fn connect(
         Ok(Err(error)) => {
             let error = match meaning(&error, peer) {
                 Some(meaning) => anyhow!("{error}; {meaning}"),
+                None if matches!(error, ConnectError::Ended(AssociationError::CannotConnect)) => {
+                    anyhow!("{error}; {}", advice(&endpoint.stats(), demands))
+                }
                 None => Error::from(error),
             };
             Err(Failure::CannotConnect(error.context(context())))
         }
         Err(_) => {
-            let trouble = interfaces::trouble(&endpoint.local_addresses());
-            let error = anyhow!(
-                "no answer within {} s; {}",
-                patience.as_secs_f64(),
-                trouble.as_deref().unwrap_or_else(|| advice(&endpoint.stats()))
-            );
+            let seen = endpoint.stats();
+            let advice = advice(&seen, demands);
+            let patience = patience.as_secs_f64();
+            let error = if demands && seen.packets_received > 0 {
+                // What has a wrong code is discarded without an answer (RFC 4895 section 6.3).
+                anyhow!("no association within {patience} s; {advice}")
+            } else {
+                let trouble = interfaces::trouble(&endpoint.local_addresses());
+                anyhow!("no answer within {patience} s; {}", trouble.as_deref().unwrap_or(advice))
+            };
             Err(Failure::CannotConnect(error.context(context())))
         }
     }
@@ -75,9 +84,32 @@ fn meaning(error: &ConnectError, peer: &Peer) -> Option<String> {
         ConnectError::Ended(AssociationError::ProtocolUnreachable) => {
             "start it there, or name the UDP port that it has"
         }
+        ConnectError::Ended(AssociationError::AbortedByPeer(causes)) if lacks_auth(causes) => {
+            "it accepts only those who have a key: name a file with it (--key)"
+        }
+        ConnectError::Ended(AssociationError::HandshakeRefused(causes)) if lacks_auth(causes) => {
+            "it has no key: start it with one (--key), or connect without"
+        }
         _ => return None,
     };
     Some(meaning.to_owned())
+}
+
+/// Whether this side accepts nobody who does not authenticate.
+fn demands_authentication(config: &AssociationConfig) -> bool {
+    let policy = config.policies.authenticated_chunks;
+    !matches!(policy, AuthenticatedChunks::Off | AuthenticatedChunks::Offered)
+}
+
+/// Whether what is missing in a handshake is authentication: error cause "missing mandatory parameter" (RFC 9260 section 3.3.10.2)
+/// with RANDOM or HMAC-ALGO (RFC 4895 section 3).
+fn lacks_auth(causes: &[u8]) -> bool {
+    const OF_AUTH: [[u8; 2]; 2] = [[0x80, 0x02], [0x80, 0x04]];
+    let Some(([0, 2, high, low], behind)) = causes.split_first_chunk() else { return false };
+    let len = usize::from(u16::from_be_bytes([*high, *low])).saturating_sub(4);
+    // The first four bytes are the number of parameters.
+    let missing = behind.get(4..len).unwrap_or_default();
+    missing.as_chunks().0.iter().any(|missing| OF_AUTH.contains(missing))
 }
 
 /// Which local addresses reach a peer, where those that were named do not.
@@ -94,8 +126,10 @@ fn usable(peer: &[IpAddr]) -> String {
 }
 
 /// What the silence may mean, from what the sockets saw.
-fn advice(seen: &EndpointStats) -> &'static str {
-    if seen.packets_received > 0 {
+fn advice(seen: &EndpointStats, demands_authentication: bool) -> &'static str {
+    if seen.packets_received > 0 && demands_authentication {
+        "it answered, and then refused the association: the key (--key) is none that it accepts, or was revoked there"
+    } else if seen.packets_received > 0 {
         "something came back that is no answer: is it another program that has these ports?"
     } else if seen.packets_sent == 0 {
         "nothing could be sent: does a route lead there, and is the interface up?"
@@ -119,6 +153,15 @@ mod tests {
         assert!(told(&[], &udp.clone().raw_ip()).unwrap().contains("kernel"));
         assert!(told(&[0, 4, 0, 4], &udp).unwrap().contains("busy"));
         assert_eq!(told(&[0, 12, 0, 4], &udp), None);
+        let random_and_hmac = [0, 2, 0, 12, 0, 0, 0, 2, 0x80, 0x02, 0x80, 0x04];
+        assert!(told(&random_and_hmac, &udp).unwrap().contains("--key"));
+        assert_eq!(told(&[0, 2, 0, 10, 0, 0, 0, 1, 0, 7, 0, 0], &udp), None, "no cookie");
+        for len in 0..9 {
+            assert_ne!(told(&random_and_hmac[..len], &udp), told(&random_and_hmac, &udp));
+        }
+        let refused = AssociationError::HandshakeRefused(random_and_hmac.to_vec());
+        let told_here = meaning(&ConnectError::Ended(refused), &udp).unwrap();
+        assert!(told_here.starts_with("it has no key"), "{told_here}");
         assert_eq!(meaning(&ConnectError::EndpointClosed, &udp), None);
         let nobody = ConnectError::Ended(AssociationError::ProtocolUnreachable);
         assert!(meaning(&nobody, &udp).unwrap().contains("UDP port"));
@@ -134,11 +177,14 @@ mod tests {
 
     #[test]
     fn advice_follows_what_was_seen() {
-        let seen = |sent, received| {
+        let seen_with = |demands, sent, received| {
             let mut stats = EndpointStats::default();
             (stats.packets_sent, stats.packets_received) = (sent, received);
-            advice(&stats)
+            advice(&stats, demands)
         };
+        let seen = |sent, received| seen_with(false, sent, received);
+        assert!(seen_with(true, 3, 1).contains("--key"));
+        assert!(seen_with(true, 3, 0).contains("firewalls"));
         assert!(seen(3, 0).contains("firewalls"));
         assert!(seen(0, 0).contains("route"));
         assert!(seen(3, 1).contains("another program"));

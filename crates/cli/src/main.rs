@@ -6,6 +6,7 @@ mod connecting;
 mod doctor;
 mod failure;
 mod interfaces;
+mod keys;
 mod kind;
 mod local_addresses;
 mod meter;

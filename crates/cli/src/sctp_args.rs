@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use polypath::{Carriers, ENCAPSULATION_PORT, Peer, Preset};
 
+use crate::keys::KeyArgs;
+
 /// Ports and policies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SctpArgs {
@@ -16,6 +18,8 @@ pub(crate) struct SctpArgs {
     /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
     #[arg(long, conflicts_with = "encapsulation_port")]
     pub(crate) raw: bool,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
     /// Preset of policies to begin with; `polypath policies` describes them
     #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
     pub(crate) preset: Preset,

@@ -12,6 +12,7 @@ use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
+use crate::keys::Gate;
 use crate::local_addresses;
 use crate::meter::capture::Capture;
 use crate::meter::client::{Target, measure};
@@ -29,6 +30,8 @@ use crate::zoned::{self, Zoned};
 const BACKLOG: usize = 16;
 /// How long the reports of an interrupted server wait for their reader.
 const LAST_REPORTS: Duration = Duration::from_secs(2);
+/// What it means to listen without a key.
+const ANYBODY_MAY: &str = "measure with this server, which takes its processor and its links";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -50,7 +53,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Side {
     /// Wait for clients, and measure with them
-    Server(ServerArgs),
+    Server(Box<ServerArgs>),
     /// Measure with a server
     Client(Box<ClientArgs>),
 }
@@ -64,6 +67,7 @@ Examples:
   polypath meter client 192.0.2.1 -B 10.0.0.2%eth0,10.1.0.2%wwan0
   polypath meter client 192.0.2.1 --bidir -P 4 -b 5M --json-stream
   polypath meter client 192.0.2.1 --flow const0:const1400 --flow exp25:exp1000:const0:const0:unreliable=1:rtx_timeout=100
+  polypath meter client 192.0.2.1 --key alice.key
   polypath meter client 192.0.2.1 --require-gain 1.0 --max-p99 '200 ms'")]
 struct ClientArgs {
     #[command(flatten)]
@@ -79,6 +83,7 @@ that clients shall use as a path.
 Examples:
   polypath meter server -B 192.0.2.1,198.51.100.1
   polypath meter server -B 127.0.0.1 --one-off --json
+  polypath meter server -B 192.0.2.1 --key server.keys
   polypath meter server --server-bitrate-limit 100M --server-max-duration 60")]
 struct ServerArgs {
     #[command(flatten)]
@@ -179,7 +184,9 @@ async fn prepare(
     let bind = &options.transport.bind;
     let from = if bind.is_empty() { local_addresses::towards(&to)? } else { bind.clone() };
     let to = zoned::addresses(&to);
-    let config = options.transport.config(options.plan().flow_count()).map_err(Failure::Usage)?;
+    let mut config =
+        options.transport.config(options.plan().flow_count()).map_err(Failure::Usage)?;
+    options.transport.key.connect(&mut config)?;
     let carriers = options.transport.carriers();
     let target = Target { from, to, config, carriers, capture, observer };
     let alone = match options.requirements.require_gain {
@@ -190,7 +197,8 @@ async fn prepare(
 }
 
 fn serve_all(args: &ServerArgs) -> Outcome {
-    let association = args.transport.config(MAX_FLOWS).map_err(Failure::Usage)?;
+    let mut association = args.transport.config(MAX_FLOWS).map_err(Failure::Usage)?;
+    let gate = args.transport.key.accept(&mut association)?;
     let reporter = Reporter::of_server(&args.format)?;
     output::never_block()?;
     let addresses: Vec<Zoned> = match args.transport.bind.as_slice() {
@@ -217,7 +225,10 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             zoned::list(&addresses),
             args.transport.ports(endpoint.encapsulation_port())
         ));
-        let result = serve(&endpoint, args, &reporter, interruption).await;
+        if let Some(warning) = gate.warning(&addresses, ANYBODY_MAY) {
+            tell(format_args!("{warning}"));
+        }
+        let result = serve((&endpoint, gate), args, &reporter, interruption).await;
         let patience = if args.one_off { Duration::MAX } else { LAST_REPORTS };
         let written = reporter.flush(patience);
         runtime::drain(&endpoint, interruption).await;
@@ -234,7 +245,7 @@ struct Ended {
 }
 
 async fn serve(
-    endpoint: &Endpoint,
+    (endpoint, mut gate): (&Endpoint, Gate),
     args: &ServerArgs,
     reporter: &Reporter,
     interruption: &Interruption,
@@ -257,6 +268,7 @@ async fn serve(
                         return outcome;
                     }
                 }
+                line = gate.changed(endpoint) => tell(format_args!("{line}")),
                 () = interruption.happened() => {
                     while sessions.join_next().await.is_some() {}
                     lines.end(|line| tell(format_args!("{line}")));
@@ -266,9 +278,10 @@ async fn serve(
         };
         let prefix = if args.one_off { String::new() } else { format!("#{number} ") };
         let reporter = reporter.sibling(prefix)?;
+        let key = gate.admit(accepted.association());
         sessions.spawn(serve_one(
             number,
-            accepted,
+            (accepted, key),
             (reporter, Arc::clone(&lines)),
             interruption.clone(),
         ));
@@ -289,10 +302,10 @@ fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
     }
 }
 
-/// Serves one client. Its errors do not affect other clients.
+/// Serves one client, whose key has a name if there are keys. Its errors do not affect other clients.
 async fn serve_one(
     number: u64,
-    mut session: ServerSession,
+    (mut session, key): (ServerSession, Result<Option<String>, &'static str>),
     (mut reporter, lines): (Reporter, Arc<PeerLines>),
     interruption: Interruption,
 ) -> Ended {
@@ -300,11 +313,16 @@ async fn serve_one(
     let from: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
     let peer = peer_of(association);
     let tell = |line: &str| lines.tell(peer, line, |line| tell(format_args!("{line}")));
-    tell(&format!(
-        "#{number} accepted {}, SCTP port {}",
-        from.join(", "),
-        association.remote_port()
-    ));
+    let whom = format!("{}, SCTP port {}", from.join(", "), association.remote_port());
+    match key {
+        Ok(None) => tell(&format!("#{number} accepted {whom}")),
+        Ok(Some(key)) => tell(&format!("#{number} accepted {whom}, key {key}")),
+        Err(reason) => {
+            tell(&format!("#{number} refused {whom}: {reason}"));
+            session.abort(reason);
+            return Ended { started: false, error: None };
+        }
+    }
     let served = tokio::select! {
         served = session.run(&mut reporter) => Some(served),
         () = interruption.happened() => None,

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod key;
 mod meter;
 mod policies;
 mod receive;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Receive(receive::Args),
     /// Send files over all paths
     Send(send::Args),
+    /// Make a key, so that only those get in who have it
+    Key(key::Args),
     /// Say what this machine allows, and what to do about the rest
     Doctor(doctor::Args),
     /// Measure what an association carries over all paths
@@ -68,6 +71,7 @@ impl Command {
             Self::Schema(args) => schema::run(&args),
             Self::Receive(args) => receive::run(&args),
             Self::Send(args) => send::run(&args),
+            Self::Key(args) => key::run(&args),
             Self::Doctor(args) => doctor::run(&args),
             Self::Meter(args) => meter::run(&args),
             Self::Policies(args) => policies::run(&args),

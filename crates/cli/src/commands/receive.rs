@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Error, anyhow};
 use polypath::{AssociationConfig, Endpoint, EndpointConfig};
-use polypath_transfer::{
-    Existing, Inbox, Leftover, MinRate, PeerLimits, Quota, Receiver, Report, Side,
-};
+use polypath_transfer::{Existing, Inbox, Leftover, MinRate, PeerLimits, Quota, Receiver, Side};
 use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
+use crate::keys::Gate;
 use crate::output::{self, Outlet};
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
@@ -28,6 +27,8 @@ const BACKLOG: usize = 16;
 const WITHOUT_END: Duration = Duration::MAX;
 /// The same for the summaries of all after an interruption.
 const INTERRUPTED: Duration = Duration::from_secs(2);
+/// What it means to listen without a key.
+const ANYBODY_MAY: &str = "send files here, and whoever is on the way can read and change them";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,7 @@ unless --hidden is. A receiver that is killed leaves its incomplete files (.poly
 Examples:
   polypath receive --listen 192.0.2.1,198.51.100.1 --out downloads
   polypath receive --listen 2001:db8::1 --out . --once --json
+  polypath receive --listen 192.0.2.1 --out inbox --key receiver.keys
   polypath receive --listen 192.0.2.1 --out inbox --max-senders 8 --max-per-address 1 --max-bytes '10 GB'")]
 pub(crate) struct Args {
     /// Local addresses, separated by commas; senders may use every one of them. With %DEV, bound to that interface
@@ -150,8 +152,9 @@ impl Limits {
 
 /// Receives files until interrupted, or from one sender.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let association =
+    let mut association =
         association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
+    let gate = args.sctp.key.accept(&mut association)?;
     let existing = if args.taste.overwrite { Existing::Replace } else { Existing::Keep };
     let inbox = Inbox::new(&args.out)
         .existing(existing)
@@ -178,10 +181,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
             zoned::list(&args.listen),
             args.sctp.ports(endpoint.encapsulation_port())
         ));
+        if let Some(warning) = gate.warning(&args.listen, ANYBODY_MAY) {
+            progress.tell(&warning);
+        }
         if !leftovers.is_empty() {
             progress.tell(&tell_leftovers(args, &leftovers));
         }
-        let result = serve(&endpoint, &inbox, &progress, args, interruption).await;
+        let result = serve((&endpoint, gate), &inbox, &progress, args, interruption).await;
         progress.end();
         runtime::drain(&endpoint, interruption).await;
         result
@@ -201,7 +207,7 @@ fn tell_leftovers(args: &Args, leftovers: &[Leftover]) -> String {
 }
 
 async fn serve(
-    endpoint: &Endpoint,
+    (endpoint, mut gate): (&Endpoint, Gate),
     inbox: &Inbox,
     progress: &Progress,
     args: &Args,
@@ -217,8 +223,11 @@ async fn serve(
                     // Others learn that they come too late before the first one is answered.
                     endpoint.stop_listening();
                 }
-                sessions.spawn(session(accepted?, progress.clone(), interruption.clone()));
+                let receiver = accepted?;
+                let key = gate.admit(receiver.association());
+                sessions.spawn(session((receiver, key), progress.clone(), interruption.clone()));
             }
+            line = gate.changed(endpoint) => progress.tell(&line),
             Some(ended) = sessions.join_next() => {
                 reports.add(ended, progress);
                 if args.once {
@@ -245,11 +254,11 @@ struct Reports {
 }
 
 impl Reports {
-    fn add(&mut self, ended: Result<Report, JoinError>, progress: &Progress) {
+    fn add(&mut self, ended: Result<Summary, JoinError>, progress: &Progress) {
         let told = match ended {
-            Ok(report) => {
-                self.incomplete += usize::from(!report.complete);
-                self.json.as_ref().map_or(Ok(()), |json| print(report, json))
+            Ok(summary) => {
+                self.incomplete += usize::from(!summary.report.complete);
+                self.json.as_ref().map_or(Ok(()), |json| print(&summary, json))
             }
             Err(error) => Err(Failure::Failed(Error::from(error).context("a session failed"))),
         };
@@ -278,31 +287,50 @@ impl Reports {
 }
 
 /// Hands a summary over. An error may be that of an earlier one.
-fn print(report: Report, json: &Outlet) -> Outcome {
-    json.put(Summary::from(report).to_json()?.into_bytes());
+fn print(summary: &Summary, json: &Outlet) -> Outcome {
+    json.put(summary.to_json()?.into_bytes());
     output::failure_of(json)
 }
 
-/// Serves one sender.
-async fn session(receiver: Receiver, progress: Progress, interruption: Interruption) -> Report {
+/// Serves one sender, whose key has a name if there are keys.
+async fn session(
+    (receiver, key): (Receiver, Result<Option<String>, &'static str>),
+    progress: Progress,
+    interruption: Interruption,
+) -> Summary {
     let association = receiver.association().clone();
-    let mut receiver = receiver.on_event(progress.follow(Side::Receiver, &association));
-    let received = tokio::select! {
-        received = receiver.run() => Some(received),
-        () = interruption.happened() => None,
+    let (key, refused) = match key {
+        Ok(key) => (key, None),
+        Err(reason) => (None, Some(reason)),
     };
-    let error = match received {
-        Some(Ok(())) => None,
-        Some(Err(error)) => Some(Error::from(error)),
-        None => {
-            let reason = "the receiver was interrupted";
+    let events = progress.follow(Side::Receiver, &association, key.as_deref());
+    let mut receiver = receiver.on_event(events);
+    let failed = tokio::select! {
+        received = receiver.run(), if refused.is_none() => match received {
+            Ok(()) => None,
+            Err(error) => Some(Error::from(error)),
+        },
+        reason = broken_off(refused, &interruption) => {
             receiver.abort(reason).await;
             Some(anyhow!(reason))
         }
     };
-    if let Some(error) = error {
+    if let Some(error) = failed {
         let peer: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
-        progress.tell_of(peer_of(&association), &format!("from {}: {error:#}", peer.join(", ")));
+        let key = key.as_ref().map_or(String::new(), |key| format!(", key {key}"));
+        let line = format!("from {}{key}: {error:#}", peer.join(", "));
+        progress.tell_of(peer_of(&association), &line);
     }
-    receiver.into_report()
+    Summary { key, ..Summary::from(receiver.into_report()) }
+}
+
+/// Why a session ends before its time.
+async fn broken_off(refused: Option<&'static str>, interruption: &Interruption) -> &'static str {
+    match refused {
+        Some(reason) => reason,
+        None => {
+            interruption.happened().await;
+            "the receiver was interrupted"
+        }
+    }
 }

@@ -29,6 +29,7 @@ Examples:
   polypath send film.mkv --to 192.0.2.1
   polypath send a.iso b.iso --from 10.0.0.2,10.1.0.2 --to 192.0.2.1,198.51.100.1
   polypath send film.mkv --to 192.0.2.1 --from 10.0.0.2%eth0,10.1.0.2%wwan0
+  polypath send film.mkv --to 192.0.2.1 --key alice.key
   polypath send film.mkv --to 192.0.2.1 --raw
   polypath send big.tar --to 192.0.2.1 --preset rfc9260 --set policies.rto.min='200 ms' --json")]
 pub(crate) struct Args {
@@ -60,7 +61,9 @@ pub(crate) struct Args {
 
 /// Sends the files.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let config = association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
+    let mut config =
+        association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
+    args.sctp.key.connect(&mut config)?;
     if args.sctp.encapsulation_port == 0 {
         return Err(Failure::usage(anyhow!(
             "--encapsulation-port 0: the receiver's UDP port must be known"
@@ -116,7 +119,7 @@ async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> O
     let association = sender.association().clone();
     let mut sender = sender
         .idle_timeout(Duration::from_secs(args.idle_timeout))
-        .on_event(Progress::new()?.follow(Side::Sender, &association));
+        .on_event(Progress::new()?.follow(Side::Sender, &association, None));
     let sent = tokio::select! {
         sent = sender.send(&args.files) => Some(sent),
         () = interruption.happened() => None,
@@ -131,7 +134,7 @@ async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> O
     let (to, from) = (zoned::addresses(&args.to), zoned::addresses(&args.from));
     let named = Named { to: &to, from: &from, options: ["--to", "--from"] };
     let (unused, idle_paths) = (unused(named, &association), idle_paths(&association));
-    let summary = Summary { unused, idle_paths, report: sender.into_report() };
+    let summary = Summary { unused, idle_paths, ..Summary::from(sender.into_report()) };
     let text = if args.json { summary.to_json()? } else { summary.to_string() };
     output::print(text.as_bytes())?;
     result?;

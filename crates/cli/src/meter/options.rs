@@ -18,6 +18,7 @@ use polypath_units::BitRate;
 
 use super::numbers;
 use crate::failure::Failure;
+use crate::keys::KeyArgs;
 use crate::program::program;
 use crate::qlog::QlogArgs;
 use crate::sctp_args::{ports, preset_parser};
@@ -72,6 +73,8 @@ pub(crate) struct Transport {
     /// the routes begin at]
     #[arg(short = 'B', long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
     pub bind: Vec<Zoned>,
+    #[command(flatten)]
+    pub key: KeyArgs,
     /// Preset of policies to begin with; `polypath policies` describes them
     #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
     pub preset: Preset,

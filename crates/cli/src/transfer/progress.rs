@@ -67,12 +67,14 @@ impl Progress {
         self.peers.end(|line| self.tell(line));
     }
 
-    /// Follows the files of a transfer.
+    /// Follows the files of a transfer. `key` is the name of the sender's key, if it has one.
     pub(crate) fn follow(
         &self,
         side: Side,
         association: &Association,
+        key: Option<&str>,
     ) -> impl FnMut(&Event) + Send + use<> {
+        let key = key.map_or(String::new(), |key| format!(", key {key}"));
         let (progress, association) = (self.clone(), association.clone());
         let peer = peer_of(&association);
         let mut current: Option<FileProgress> = None;
@@ -85,7 +87,7 @@ impl Progress {
                 current = None;
                 // A sender has a summary at its end.
                 if side == Side::Receiver {
-                    progress.tell_of(peer, &format!("received {}", FileLine(file)));
+                    progress.tell_of(peer, &format!("received {}{key}", FileLine(file)));
                     if let Some(warning) = warning {
                         progress.tell_of(peer, &format!("  warning: {warning}"));
                     }

@@ -13,6 +13,9 @@ use crate::unused::{IdlePath, Unused};
 pub(crate) struct Summary {
     #[serde(flatten)]
     pub(crate) report: Report,
+    /// Name of the sender's key at the receiver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
     /// Addresses that were named and did nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unused: Vec<Unused>,
@@ -26,7 +29,7 @@ pub(crate) struct FileLine<'a>(pub(crate) &'a FileReport);
 
 impl From<Report> for Summary {
     fn from(report: Report) -> Self {
-        Self { report, unused: Vec::new(), idle_paths: Vec::new() }
+        Self { report, key: None, unused: Vec::new(), idle_paths: Vec::new() }
     }
 }
 

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod hostile;
 #[cfg(unix)]
+mod keys;
+#[cfg(unix)]
 mod patience;
 #[cfg(unix)]
 mod peer;

@@ -1,0 +1,197 @@
+//! `--key FILE`: only those get in who have a key of the file (AUTH, RFC 4895).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use polypath::config::SharedKeys;
+use polypath::{Association, AssociationConfig, Endpoint, KeyFileError, KeyRing};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use crate::failure::Failure;
+use crate::zoned::Zoned;
+
+/// Pause between two looks at the file of a server.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Reason for the end of associations whose key went while they waited to be accepted.
+pub(crate) const REVOKED: &str = "the key was revoked";
+
+/// The file with keys.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct KeyArgs {
+    /// Authenticate every packet with a key of this file, and accept no peer without (see `polypath key`). The first key of the
+    /// file connects; one who waits for others takes every key of it
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+}
+
+impl KeyArgs {
+    /// Changes the configuration of a side that connects.
+    pub(crate) fn connect(&self, config: &mut AssociationConfig) -> Result<(), Failure> {
+        if let Some(path) = &self.key {
+            KeyRing::read(path).map_err(failure)?.authenticate_with_first(config);
+        }
+        Ok(())
+    }
+
+    /// Changes the configuration of a side that waits for others.
+    pub(crate) fn accept(&self, config: &mut AssociationConfig) -> Result<Gate, Failure> {
+        let Some(path) = &self.key else { return Ok(Gate(None)) };
+        let ring = KeyRing::read(path).map_err(failure)?;
+        ring.authenticate_peers(config);
+        Ok(Gate(Some(Watched { path: path.clone(), ring: Ok(ring), looks: None })))
+    }
+}
+
+/// What the user did wrong, unless the system is at fault.
+pub(crate) fn failure(error: KeyFileError) -> Failure {
+    let is_unfit = matches!(error, KeyFileError::NoRandomness);
+    let error = anyhow::Error::from(error).context("--key");
+    if is_unfit { Failure::Unfit(error) } else { Failure::Usage(error) }
+}
+
+/// Who may connect to a server.
+#[derive(Debug)]
+pub(crate) struct Gate(Option<Watched>);
+
+/// A file that is read again and again.
+#[derive(Debug)]
+struct Watched {
+    path: PathBuf,
+    /// The keys, or what is wrong with the file.
+    ring: Result<KeyRing, String>,
+    looks: Option<Interval>,
+}
+
+impl Gate {
+    /// What it means that there is no key, unless only this host can connect. `may` is what anybody may do.
+    pub(crate) fn warning(&self, listen: &[Zoned], may: &str) -> Option<String> {
+        let is_open = self.0.is_none() && !listen.iter().all(|local| local.address.is_loopback());
+        is_open.then(|| format!("without --key, whoever reaches these addresses can {may}"))
+    }
+
+    /// The name of the peer's key, if there are keys. An error if it went while the peer waited.
+    pub(crate) fn admit(&self, association: &Association) -> Result<Option<String>, &'static str> {
+        let Some(Watched { ring, .. }) = &self.0 else { return Ok(None) };
+        let name = association.peer_key().and_then(|id| ring.as_ref().ok()?.name(id));
+        name.map(|name| Some(name.to_owned())).ok_or(REVOKED)
+    }
+
+    /// Waits for a change of the file. From then on `endpoint` accepts those with the keys that it has, or nobody if it has none
+    /// that can be read: whoever takes out the last key means just that. Gives a line that says so.
+    pub(crate) async fn changed(&mut self, endpoint: &Endpoint) -> String {
+        let Some(watched) = &mut self.0 else { return std::future::pending().await };
+        loop {
+            watched.looks.get_or_insert_with(looks).tick().await;
+            if let Some((keys, line)) = watched.look() {
+                endpoint.set_shared_keys(keys);
+                return line;
+            }
+        }
+    }
+}
+
+fn looks() -> Interval {
+    let mut looks = interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    looks
+}
+
+impl Watched {
+    /// The keys that there are now, if they are others than before.
+    fn look(&mut self) -> Option<(SharedKeys, String)> {
+        let now = KeyRing::read(&self.path);
+        let now = now.map_err(|error| format!("{:#}", anyhow::Error::from(error)));
+        if now == self.ring {
+            return None;
+        }
+        self.ring = now;
+        Some(match &self.ring {
+            Ok(ring) => {
+                let names: Vec<_> = ring.names().collect();
+                let line = format!("{} was read again: {}", self.path.display(), names.join(", "));
+                (ring.shared_keys(), line)
+            }
+            Err(problem) => {
+                let nobody = SharedKeys::one_per_peer([]).unwrap_or_default();
+                (nobody, format!("{problem}; nobody is accepted until that is mended"))
+            }
+        })
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use polypath::{EndpointConfig, Peer};
+
+    use super::*;
+
+    const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+
+    #[test]
+    fn a_file_that_changes_is_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys");
+        KeyRing::create(&path, "alice").unwrap();
+        let (args, mut config) =
+            (KeyArgs { key: Some(path.clone()) }, AssociationConfig::default());
+        let mut gate = args.accept(&mut config).unwrap();
+        let watched = gate.0.as_mut().unwrap();
+        assert!(watched.look().is_none());
+
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{text}bob {KEY}\n")).unwrap();
+        let (keys, line) = watched.look().unwrap();
+        assert_eq!(keys.ids().count(), 2);
+        assert!(line.ends_with("alice, bob"), "{line}");
+        assert!(watched.look().is_none());
+
+        std::fs::write(&path, "# revoked\n").unwrap();
+        let (keys, line) = watched.look().unwrap();
+        assert_eq!(keys.ids().count(), 0);
+        assert!(line.contains("has no key") && line.contains("nobody is accepted"), "{line}");
+        assert!(watched.look().is_none(), "it is told once");
+
+        std::fs::write(&path, text).unwrap();
+        let (keys, line) = watched.look().unwrap();
+        assert_eq!(keys, config.shared_keys);
+        assert!(line.ends_with("again: alice"), "{line}");
+    }
+
+    #[tokio::test]
+    async fn who_waited_while_the_key_was_revoked_is_not_admitted() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys");
+        KeyRing::create(&path, "alice").unwrap();
+        let args = KeyArgs { key: Some(path.clone()) };
+        let (mut near, mut far) = (AssociationConfig::default(), AssociationConfig::default());
+        args.connect(&mut near).unwrap();
+        let mut gate = args.accept(&mut far).unwrap();
+        let bind = |last| Endpoint::builder([[127, 0, 0, last].into()]).encapsulation_port(0);
+        let config = EndpointConfig { association: far, ..EndpointConfig::default() };
+        let server = bind(61).config(config).listen(2).bind().unwrap();
+        let peer = Peer::new(server.local_addresses(), server.port())
+            .encapsulation_port(server.encapsulation_port());
+        let client = bind(62).bind().unwrap();
+        let _connected = client.connect(&peer, near).await.unwrap();
+        let waiting = server.accept().await.unwrap();
+        assert_eq!(gate.admit(&waiting), Ok(Some("alice".to_owned())));
+
+        std::fs::write(&path, format!("bob {KEY}\n")).unwrap();
+        let line = gate.changed(&server).await;
+        assert!(line.ends_with("again: bob"), "{line}");
+        assert_eq!(gate.admit(&waiting), Err(REVOKED));
+        assert_eq!(Gate(None).admit(&waiting), Ok(None));
+    }
+
+    #[test]
+    fn who_listens_to_others_without_a_key_is_told() {
+        let zoned = |text: &str| text.parse::<Zoned>().unwrap();
+        let told = |listen: &[Zoned]| Gate(None).warning(listen, "send files here");
+        for open in [&["192.0.2.1"][..], &["127.0.0.1", "192.0.2.1"], &["0.0.0.0"], &["::"]] {
+            let open: Vec<_> = open.iter().map(|text| zoned(text)).collect();
+            assert!(told(&open).unwrap().contains("--key"), "{open:?}");
+        }
+        assert_eq!(told(&[zoned("127.0.0.2"), zoned("::1")]), None);
+    }
+}

@@ -283,13 +283,12 @@ impl Association {
         let (transmitter, mut send_cx) = self.sending(cx);
         let groups = groups.get_or_insert_with(|| transmitter.group_views(&send_cx));
         let expiry = transmitter.on_timeout(&mut send_cx, id, groups);
-        if expiry == Expiry::Loss {
+        if expiry != Expiry::AnsweredProbe {
+            // A probe of a closed window is answered if it arrives: one that is not may have been too large, too.
             self.doubt_mtu(cx.now, id);
             if self.is_too_large(cx, id, lowest) {
                 return;
             }
-        }
-        if expiry != Expiry::AnsweredProbe {
             self.count_path_error(cx, id);
         }
         self.probe_after_timeout(cx, id, before);

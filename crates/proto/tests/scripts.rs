@@ -265,7 +265,9 @@ fn a_reset_of_all_meets_another_request_or_the_end() {
         vec![send(20), all.clone(), incoming.clone(), Op::Wait(1), send(2)],
         vec![send(20), incoming, all.clone(), Op::Shutdown(Side::Server)],
         vec![send(20), all.clone(), Op::Shutdown(Side::Client)],
-        vec![send(20), Op::Wait(3), all, Op::Shutdown(Side::Server), Op::Wait(500)],
+        vec![send(20), Op::Wait(3), all.clone(), Op::Shutdown(Side::Server), Op::Wait(500)],
+        vec![all.clone(), Op::Wait(35), send(20), Op::Shutdown(Side::Client)],
+        vec![all, Op::Wait(35), send(20), Op::Shutdown(Side::Server)],
     ] {
         for (seed, loss) in (0..60).map(|seed| (seed, 100 * (seed % 3) as u16)) {
             let faults = Faults { loss, reordering: loss, ..Faults::default() };

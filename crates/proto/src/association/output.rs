@@ -557,6 +557,8 @@ impl Association {
             return;
         }
         match self.state.phase() {
+            // Data of before and after a reset of all can be acknowledged once its answer is here.
+            Some(ConnectedPhase::ShutdownPending) if self.is_resetting_all() => {}
             Some(ConnectedPhase::ShutdownPending) => self.send_shutdown(cx, self.paths.best()),
             Some(ConnectedPhase::ShutdownReceived(came_on)) => {
                 self.send_shutdown_ack(cx, self.answer_path(came_on));

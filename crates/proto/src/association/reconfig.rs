@@ -137,6 +137,11 @@ impl Association {
         self.reconfig.as_deref().is_some_and(holds)
     }
 
+    /// Whether the peer was asked to let everything begin anew, and has not answered yet.
+    pub(super) fn is_resetting_all(&self) -> bool {
+        self.reconfig.as_ref().is_some_and(|own| own.requests.is_resetting_all())
+    }
+
     /// Whether the peer may still acknowledge TSNs of before a reset.
     pub(super) fn has_renumbered(&self) -> bool {
         self.reconfig.as_ref().is_some_and(|own| own.renumbers)
@@ -261,6 +266,10 @@ impl Association {
                 receiver.request_sack();
                 if !streams.exist(self.streams.inbound) {
                     return Outcome::WrongSsn;
+                }
+                // Messages of before may be set aside until it is known whether all has begun anew, and it will reset these, too.
+                if own.requests.is_resetting_all() {
+                    return Outcome::Busy;
                 }
                 if last_tsn.is_after(receiver.cumulative_tsn()) {
                     if own.answers.is_deferring() {

@@ -8,6 +8,12 @@ use super::Association;
 use crate::extension::reconfig::{Outcome, TSN_LEAP};
 use crate::{Cx, Event, Tsn};
 
+/// How far this side's TSNs go ahead when everything begins anew as the peer wants.
+///
+/// NOTE(deviation): RFC 6525 section 5.2.4 (G2) advises to leave none out. With one that is never sent, new data does not pass
+/// for old at a peer that has not got the answer yet: it stays above a gap.
+const OWN_LEAP: u32 = 1;
+
 impl Association {
     /// The peer wants everything to begin anew.
     pub(super) fn answer_reset_of_all(&mut self, sequence: u32) -> Outcome {
@@ -35,10 +41,14 @@ impl Association {
         }
         let receiver = self.state.receiver_mut()?;
         let receiver_next = receiver.cumulative_tsn().next().plus(TSN_LEAP);
-        let sender = self.transmitter.outstanding.next_tsn().0;
-        own.answers.performed_all(sequence, NextTsns { sender, receiver: receiver_next.0 });
+        let sender = self.transmitter.outstanding.next_tsn().plus(OWN_LEAP);
+        own.answers
+            .performed_all(sequence, NextTsns { sender: sender.0, receiver: receiver_next.0 });
         own.renumbers = true;
         receiver.renumber(receiver_next);
+        self.transmitter.renumber(sender);
+        self.transmitter.peer.may_lack_answer = true;
+        self.size_black_hole = None;
         self.transmitter.queue.reset_streams(&[]);
         self.report_reset_of_all();
         Some(sequence)

@@ -289,7 +289,7 @@ impl Receiver {
         }
         if !self.has_place_for(tsn) && self.reassembly.has_aside() {
             // The peer could not go on, nor begin anew.
-            self.take_back()?;
+            self.relieve_aside(tsn.narrow())?;
         }
         if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
             return self.refuse(tsn, stream);

@@ -17,11 +17,31 @@ impl Receiver {
         self.reassembly.set_aside();
     }
 
-    /// The answer is here, and says that nothing has begun anew; or what is set aside has no room.
+    /// The answer is here, and says that nothing has begun anew.
     pub(crate) fn take_back(&mut self) -> Result<(), Violation> {
         for chunk in self.reassembly.take_aside() {
             self.reassemble(&chunk)?;
         }
+        self.keep_promises();
+        Ok(())
+    }
+
+    /// What is set aside has no room, and `arrived` is there now. What comes from now on is set aside as before.
+    ///
+    /// A peer that leaves out one TSN when it begins anew, as this implementation does, cannot have begun anew below a gap: what was
+    /// received in sequence is of before, and all is if the gap begins to close. Of a peer that leaves out none, that is a guess.
+    pub(super) fn relieve_aside(&mut self, arrived: Tsn) -> Result<(), Violation> {
+        let cumulative = self.tsns.cumulative_tsn();
+        let closes_gap = arrived == cumulative.next();
+        let (before, unknown): (Vec<_>, Vec<_>) = self
+            .reassembly
+            .take_aside()
+            .into_iter()
+            .partition(|chunk| closes_gap || !chunk.tsn().is_after(cumulative));
+        for chunk in &before {
+            self.reassemble(chunk)?;
+        }
+        self.reassembly.put_aside(unknown);
         self.keep_promises();
         Ok(())
     }
@@ -31,7 +51,7 @@ impl Receiver {
     pub(super) fn set_skip_aside(&mut self, entry: impl FnOnce() -> Aside) -> bool {
         let is_aside = self.reassembly.set_skip_aside(entry);
         if !is_aside && self.reassembly.has_aside() {
-            let _ = self.take_back();
+            let _ = self.relieve_aside(self.tsns.cumulative_tsn());
         }
         is_aside
     }
@@ -63,6 +83,8 @@ impl Receiver {
     /// The peer wants everything to begin anew: streams do, and its next TSN is `next`, whatever has come before.
     pub(crate) fn renumber(&mut self, next: Tsn) {
         self.drop_undeliverable();
+        // What waited only for messages that will never come is deliverable now.
+        self.keep_promises();
         self.tsns = TsnMap::new(next, u32::MAX);
         self.duplicates.clear();
         // What waited to be acknowledged was so by the reset.

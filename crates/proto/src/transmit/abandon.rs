@@ -57,7 +57,13 @@ impl Transmitter {
     }
 
     fn may_abandon(&self, phase: SendPhase) -> bool {
-        self.queue.support() == Support::Yes && phase != SendPhase::Closed
+        self.queue.support() == Support::Yes && phase != SendPhase::Closed && !self.keeps_gap()
+    }
+
+    /// Whether the TSN that was left out when TSNs began anew must stay a gap: a FORWARD-TSN would close it, and a peer without the
+    /// answer take what follows for data of before.
+    fn keeps_gap(&self) -> bool {
+        self.peer.may_lack_answer && !self.outstanding.is_empty()
     }
 
     /// The lifetime of a message is over.

@@ -213,6 +213,7 @@ impl Transmitter {
             Err(problem) => return AckOutcome::Refused(problem),
         }
         self.acknowledged = true;
+        self.peer.may_lack_answer = false;
         // A SACK may take back all that it names, an NR-SACK may have promised not to.
         let is_believed = !self.stats.seldom.reneging.is_distrusted()
             || matches!(report.release, Release::Reported);

@@ -134,6 +134,8 @@ pub(crate) struct PeerHabits {
     pub(crate) acks_are_final: bool,
     /// It sends data, too, and its SACKs may take the path of that.
     pub(crate) sends_data: bool,
+    /// It may not know yet that TSNs have begun anew.
+    pub(crate) may_lack_answer: bool,
 }
 
 /// The sending side of an association.

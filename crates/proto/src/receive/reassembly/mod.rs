@@ -278,6 +278,14 @@ impl Reassembly {
         self.ready.aside().is_some_and(|aside| !aside.is_empty())
     }
 
+    /// Sets aside again what it is not known of yet on which side of the reset it is, and what comes from now on.
+    pub fn put_aside(&mut self, chunks: Vec<Aside>) {
+        self.ready.set_aside();
+        if let Some(aside) = self.ready.aside_mut() {
+            *aside = chunks;
+        }
+    }
+
     /// What was set aside, in order of arrival; nothing is any more from now on.
     pub fn take_aside(&mut self) -> Vec<Aside> {
         self.ready.take_aside()

@@ -75,3 +75,34 @@ fn what_is_set_aside_is_delivered_at_the_end() {
     receiver.finish();
     assert_eq!(ssns(&mut receiver), [1, 2]);
 }
+
+/// The peer has begun anew at TSN 4 and left out TSN 3, its answer is lost, and what it sends fills the buffer. Only what came in
+/// sequence is of before.
+#[test]
+fn new_data_does_not_pass_for_old_when_the_buffer_is_full() {
+    let mut receiver = waiting(NrSack::Off);
+    packet(&mut receiver, at(60), &[whole(2, 1, 1000)]);
+    let new: Vec<_> = (0..12).map(|n| whole(4 + n, n as u16, 1000)).collect();
+    let outcomes = packet(&mut receiver, at(70), &new);
+    let kept = outcomes.iter().filter(|outcome| **outcome == DataOutcome::New).count() as u16;
+    assert!((8..12).contains(&kept), "{kept}");
+    assert_eq!(ssns(&mut receiver), [1]);
+    receiver.begin_anew_at(Tsn(4)).unwrap();
+    assert_eq!(ssns(&mut receiver), (0..kept).collect::<Vec<_>>());
+    assert_eq!(receiver.buffered_bytes(), 0);
+}
+
+/// The same with a peer that has not begun anew: what closes the gap lets all go on, and what comes next is set aside still.
+#[test]
+fn what_closes_a_gap_is_of_before_with_all_above_it() {
+    let mut receiver = waiting(NrSack::Off);
+    let above: Vec<_> = (0..12).map(|n| whole(3 + n, 2 + n as u16, 1000)).collect();
+    let outcomes = packet(&mut receiver, at(60), &above);
+    let kept = outcomes.iter().filter(|outcome| **outcome == DataOutcome::New).count() as u16;
+    assert_eq!(ssns(&mut receiver), []);
+    assert!(kept >= 9, "{kept}");
+    packet(&mut receiver, at(70), &[whole(2, 1, 1)]);
+    packet(&mut receiver, at(70), &[whole(u32::from(3 + kept), 2 + kept, 1000)]);
+    assert!(!ssns(&mut receiver).is_empty());
+    receiver.take_back().unwrap();
+}

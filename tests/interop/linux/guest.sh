@@ -67,8 +67,16 @@ guest_up() {
     GUEST_PID=$!
     wait_for 60 guest_is_up_or_dead || true
     [[ -s $GUEST_FOLDER/ready ]] ||
-        skip interop "user-mode Linux does not run here: $(tail -n 3 "$WORK/kernel" | tr '\n' ' ')"
+        skip interop "user-mode Linux does not run here: $(guest_complaint)"
     [[ -z $(grep '^init:' "$GUEST_FOLDER/console") ]] || die "the guest is not in order: $(cat "$GUEST_FOLDER/console")"
+}
+
+# Why it ended: the line before its panic, which is followed by a trace of calls. "ptrace set fp regs failed" means that the processor has more
+# register state (AMX, for example) than user-mode Linux 6.1 saves.
+guest_complaint() {
+    local complaint
+    complaint=$(grep -m 1 -B 1 'Kernel panic' "$WORK/kernel" || tail -n 3 "$WORK/kernel")
+    tr '\n' ' ' <<< "$complaint"
 }
 
 guest_is_up_or_dead() { [[ -s $GUEST_FOLDER/ready ]] || ! kill -0 "$GUEST_PID" 2> /dev/null; }

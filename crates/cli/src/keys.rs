@@ -19,8 +19,8 @@ pub(crate) const REVOKED: &str = "the key was revoked";
 /// The file with keys.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct KeyArgs {
-    /// Authenticate every packet with a key of this file, and accept no peer without (see `polypath key`). The first key of the
-    /// file connects; one who waits for others takes every key of it
+    /// Authenticate every packet after INIT and INIT ACK with a key of this file, and accept no peer without one (see `polypath
+    /// key`). A program that connects uses the first key of the file; one that waits for peers accepts every key
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
 }
@@ -150,7 +150,7 @@ mod tests {
         let (keys, line) = watched.look().unwrap();
         assert_eq!(keys.ids().count(), 0);
         assert!(line.contains("has no key") && line.contains("nobody is accepted"), "{line}");
-        assert!(watched.look().is_none(), "it is told once");
+        assert!(watched.look().is_none(), "a change is reported once");
 
         std::fs::write(&path, text).unwrap();
         let (keys, line) = watched.look().unwrap();

@@ -168,8 +168,8 @@ fn restarted() -> Result<(), AssociationError> {
     Err(AssociationError::PeerRestarted)
 }
 
-/// The client sends "before" on the stream and ends without a word; another one at its ports sends "after". What `far` is told of
-/// from then on is in the events.
+/// The client sends "before" on the stream and ends without ABORT or SHUTDOWN; another client at its ports sends "after". Returns the
+/// events that `far` reports from then on.
 fn restart(
     (life, first, near): (Runtime, Endpoint, Association),
     (here, server, far): (&Runtime, &Endpoint, &Association),

@@ -243,8 +243,8 @@ fn a_late_cookie_changes_nothing_after_a_shutdown() {
     }
 }
 
-/// A reset of all and a reset of the other side's streams, each of which waits for the end of the other; and a reset of all that
-/// the end of the association overtakes.
+/// A reset of all and a reset of the other side's streams, each of which waits for the other to end; and a reset of all that
+/// is still going on when the association ends.
 #[test]
 fn a_reset_of_all_meets_another_request_or_the_end() {
     let send = |count| Op::Send {

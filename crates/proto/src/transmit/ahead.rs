@@ -92,8 +92,8 @@ impl Snapshot<'_> {
     }
 }
 
-/// Whether what was sent `waited` ago on `own`, which data has not measured, is earlier over `other` now. Of a path that has not answered
-/// anything nobody knows when it delivers; what is overdue may be lost.
+/// Whether what was sent `waited` ago on `own`, which data has not measured, is earlier over `other` now. A path that has not answered
+/// anything has no expected arrival; on one that has, an overdue chunk may be lost.
 pub(super) fn arrives_earlier(waited: Duration, own: &SendPath, other: &SendPath) -> bool {
     let other = other.rtt.expected();
     if own.rtt.srtt().is_none() {

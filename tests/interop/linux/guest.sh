@@ -12,6 +12,7 @@ GUEST_BUSYBOX=/bin/busybox
 GUEST_FOLDER=
 GUEST_PID=
 GUEST_IMAGE=
+GUEST_PRELOAD=
 GUEST_VERSION=
 
 guest_build() {
@@ -30,6 +31,8 @@ guest_build() {
     rm -rf "$folder/root"
     mkdir -p "$folder/root"/{bin,modules}
     cc -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$folder/root/bin/peer" tests/interop/peer/{peer,linux_stack}.c
+    GUEST_PRELOAD=$folder/registers.so
+    cc -std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o "$GUEST_PRELOAD" tests/interop/linux/registers.c
     cp "$GUEST_BUSYBOX" "$folder/root/bin/busybox"
     cp tests/interop/linux/init "$folder/root/init"
     # Dependencies first; hmac signs the cookies.
@@ -61,7 +64,7 @@ guest_up() {
     # The guest's memory is a file.
     memory=/dev/shm
     [[ -w $memory ]] && (($(df -Pm "$memory" | awk 'NR == 2 { print $4 }') > 200)) || memory=$WORK
-    TMPDIR=$memory setsid ip netns exec "$NS_B" "$GUEST_UML" mem=192M initrd="$GUEST_IMAGE" umid="polypath-$$" \
+    TMPDIR=$memory setsid ip netns exec "$NS_B" env LD_PRELOAD="$GUEST_PRELOAD" "$GUEST_UML" mem=192M initrd="$GUEST_IMAGE" umid="polypath-$$" \
         uml_dir="$WORK/" con=null con0=null,fd:1 quiet panic=1 "${interfaces[@]}" \
         paths="$NET_PATHS" host="$GUEST_FOLDER" > "$WORK/kernel" 2>&1 < /dev/null &
     GUEST_PID=$!
@@ -71,8 +74,7 @@ guest_up() {
     [[ -z $(grep '^init:' "$GUEST_FOLDER/console") ]] || die "the guest is not in order: $(cat "$GUEST_FOLDER/console")"
 }
 
-# Why it ended: the line before its panic, which is followed by a trace of calls. "ptrace set fp regs failed" means that the processor has more
-# register state (AMX, for example) than user-mode Linux 6.1 saves.
+# Why it ended: the line before its panic, which is followed by a trace of calls.
 guest_complaint() {
     local complaint
     complaint=$(grep -m 1 -B 1 'Kernel panic' "$WORK/kernel" || tail -n 3 "$WORK/kernel")

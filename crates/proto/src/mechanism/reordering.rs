@@ -98,6 +98,11 @@ impl Reordering {
         self.shortest.is_some_and(|shortest| now.since(sent_at) < shortest)
     }
 
+    /// Shortest time from a transmission to its acknowledgement.
+    pub(crate) fn shortest(&self) -> Option<Duration> {
+        self.shortest
+    }
+
     fn note_newest(&mut self, now: Instant, sent: Transmission) {
         if self.of_sack.is_none_or(|newest| newest.is_before(&sent)) {
             self.of_sack = Some(sent);

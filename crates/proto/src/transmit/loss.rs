@@ -28,6 +28,9 @@ struct Evidence<'a> {
     now: Instant,
     /// The round-trip time of each path where what is overdue is lost.
     srtt: SmallVec<[Option<Duration>; 4]>,
+    /// The shortest time in which each path was answered, where its order is watched. What was sent later, and is acknowledged before
+    /// that time is over, arrived as a copy on another path.
+    soonest: SmallVec<[Option<Duration>; 4]>,
 }
 
 impl Evidence<'_> {
@@ -41,6 +44,10 @@ impl Evidence<'_> {
             highest_newly_acked_on_path: smart_fast_rtx::highest(policies.smart_fast_rtx, news),
         };
         if !multiple_fast_rtx::reports_missing(policies.fast_retransmit.per_tsn, &repeat) {
+            return None;
+        }
+        let age = self.now.since(chunk.sent_at);
+        if self.soonest[chunk.path.index()].is_some_and(|soonest| age < soonest) {
             return None;
         }
         if unnamed == Unnamed::Doubtful {
@@ -132,7 +139,8 @@ impl Transmitter {
             packets: dac::count_in_flags(flags),
         };
         let srtt = self.round_trips_that_count(cx);
-        let evidence = Evidence { policies, delta, dac, now: cx.now, srtt };
+        let soonest = self.paths.iter().map(SendPath::soonest_answer).collect();
+        let evidence = Evidence { policies, delta, dac, now: cx.now, srtt, soonest };
         let split = policies.fast_retransmit.split;
         let mut view = self.holes_that_count(cx, delta);
         for path in self.paths.ids() {

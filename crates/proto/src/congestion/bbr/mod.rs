@@ -262,10 +262,12 @@ impl Controller for Bbr {
         self.bound_window();
     }
 
-    /// One packet may go; then the window grows by what is acknowledged, and comes back after a round trip.
+    /// One packet may go; then the window grows by what is acknowledged, and comes back after a round trip. What this small window delivers
+    /// says nothing of whether the path is full.
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
         self.recovery.begin_after_timeout(self.cwnd, self.phase, &self.bounds, self.delivered);
         self.latest.on_loss(self.delivered);
+        self.pipe.restart(0);
         self.cwnd = cx.path.unit;
     }
 
@@ -291,6 +293,7 @@ impl Controller for Bbr {
     fn on_correction(&mut self, _: &Context<'_>, correction: &Correction) {
         if matches!(correction.cause, CorrectionCause::Restart | CorrectionCause::Takeover) {
             self.cwnd = correction.cwnd.max(self.unit);
+            self.pipe.restart(0);
         }
     }
 

@@ -212,6 +212,27 @@ fn an_application_that_sends_little_never_fills_the_path() {
     assert_eq!(bench.bbr.phase, Phase::Startup);
 }
 
+/// A window of a packet, or of some, delivers less than the path did before, for more rounds than a full path needs to show.
+#[test]
+fn what_a_small_window_delivers_after_an_outage_fills_no_path() {
+    let restart = Correction { cause: CorrectionCause::Restart, cwnd: 4 * UNIT, ssthresh: None };
+    for correction in [None, Some(restart)] {
+        let mut bench = Bench::new();
+        bench.round(RATE / 2);
+        match correction {
+            None => bench.time_out(),
+            Some(correction) => {
+                let cx = bench.cx();
+                bench.bbr.on_correction(&cx, &correction);
+            }
+        }
+        for part in [64, 32, 16, 8] {
+            bench.round(RATE / part);
+            assert_eq!(bench.bbr.phase, Phase::Startup, "{correction:?}");
+        }
+    }
+}
+
 #[test]
 fn startup_ends_where_it_loses_much() {
     let mut bench = Bench::new();

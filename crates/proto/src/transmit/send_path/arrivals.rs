@@ -38,6 +38,11 @@ impl Default for Arrivals {
 }
 
 impl SendPath {
+    /// The shortest time in which a chunk that was sent once on the path was acknowledged, if its order is watched.
+    pub(crate) fn soonest_answer(&self) -> Option<Duration> {
+        self.arrivals().and_then(|arrivals| arrivals.order.shortest())
+    }
+
     /// What is known of the order in which it delivers, where the policy wants to know.
     #[inline]
     pub(crate) fn arrivals(&self) -> Option<&Arrivals> {

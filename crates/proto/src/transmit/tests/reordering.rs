@@ -9,6 +9,7 @@ use crate::config::{
     AssociationConfig, DataCopies, Pacing, Preset, Reduction, TailProbes, TailReinjection,
 };
 use crate::probe::TransmissionCause::FastRetransmission;
+use crate::transmit::outstanding::History;
 use crate::{LossDetection, ProbeEvent};
 
 /// Two paths with windows of twelve packets and 40 ms, without what else repeats chunks.
@@ -71,6 +72,28 @@ fn a_timer_finds_what_is_late_where_no_sack_comes() {
     assert_eq!(losses(&mut bench), [2, 3].map(|chunk| (chunk, LossDetection::Overdue)));
     assert_eq!(bench.late_in(0), None, "nothing that was sent later has passed the others");
     assert_eq!(bench.path(0).counters.repairs.fast_recoveries, 1);
+}
+
+/// Path 0 was answered in 40 ms. Copies of its last chunks over a quicker path are acknowledged one by one.
+#[test]
+fn copies_that_come_first_report_nothing_missing() {
+    for (after_ms, lost) in [(39, &[][..]), (40, &[1, 2])] {
+        let mut bench = tuned(|_| {});
+        bench.place(&[0]);
+        bench.wait(40);
+        bench.sack(&Answer::of(1));
+        bench.place(&[0, 0, 0, 0, 0]);
+        for copied in 3..=5 {
+            bench.tx.outstanding.get_mut(tsn(copied)).history.insert(History::COPIED);
+        }
+        bench.wait(after_ms);
+        bench.trace();
+        for first in [5, 4, 3] {
+            bench.sack(&Answer::of(1).over(1).gaps(&[(first, 5)]));
+        }
+        let found: Vec<u32> = losses(&mut bench).iter().map(|(chunk, _)| *chunk).collect();
+        assert_eq!(found, lost, "{after_ms} ms");
+    }
 }
 
 #[test]

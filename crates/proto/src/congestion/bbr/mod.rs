@@ -51,7 +51,7 @@ use super::{
     Acked, Context, Controller, Correction, CorrectionCause, EcnMarks, Loss, LossCause,
     MeasuredRate, NewPath, RateLimit, RateSample, Sent, SpuriousLoss, Timeout,
 };
-use crate::PathId;
+use crate::{Duration, PathId};
 use aggregation::ExtraAcked;
 use bandwidth::{MaxBandwidth, Rate, rate_of};
 use bounds::{Bounds, Latest};
@@ -93,6 +93,8 @@ pub(crate) struct Bbr {
     bw: Rate,
     max_bw: MaxBandwidth,
     min_rtt: MinRtt,
+    /// The shortest interval of a sample: SACKs over other paths may bring many before one measures a round trip.
+    interval: Option<Duration>,
     rounds: Rounds,
     pipe: FullPipe,
     extra: ExtraAcked,
@@ -133,6 +135,7 @@ impl Bbr {
             bw: 0,
             max_bw: MaxBandwidth::default(),
             min_rtt: MinRtt::default(),
+            interval: None,
             rounds: Rounds::default(),
             pipe: FullPipe::default(),
             extra: ExtraAcked::default(),
@@ -178,6 +181,9 @@ impl Bbr {
     fn learn(&mut self, cx: &Context<'_>, acked: &Acked, sample: &Sample) {
         let RateSample { delivered, delivered_before, delivered_total, .. } = sample.of;
         self.delivered = delivered_total;
+        if self.min_rtt.get().is_none() && delivered > 0 {
+            self.interval = self.interval.into_iter().chain([sample.of.interval]).min();
+        }
         self.latest.on_sample(sample.rate, delivered, delivered_before, delivered_total);
         self.rounds.on_sample(delivered_before, delivered_total);
         if self.rounds.starts {

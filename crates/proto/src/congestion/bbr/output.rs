@@ -39,7 +39,7 @@ impl Bbr {
     }
 
     fn bdp_at(&self, rate: Rate, gain: u64) -> u64 {
-        match self.min_rtt.get() {
+        match self.min_rtt.get().or(self.interval) {
             Some(round_trip) => percent(bytes_in(rate, round_trip), gain),
             None => self.initial_cwnd,
         }

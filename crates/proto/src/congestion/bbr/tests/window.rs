@@ -21,6 +21,21 @@ fn startup_grows_by_what_is_acknowledged() {
     assert_eq!(bench.bbr.cwnd(), 3 * BDP, "that is enough");
 }
 
+/// All SACKs come over another path, and measure no round trip of this one.
+#[test]
+fn startup_grows_before_a_round_trip_is_measured() {
+    let mut bench = Bench::new();
+    let mut window = bench.bbr.cwnd();
+    for round in 0..5 {
+        bench.now += RTT;
+        bench.ack_elsewhere(window);
+        assert_eq!(bench.bbr.cwnd(), 2 * window, "round {round}");
+        window = bench.bbr.cwnd();
+    }
+    bench.round(RATE);
+    assert_eq!(bench.bbr.min_rtt.get(), Some(RTT));
+}
+
 #[test]
 fn the_window_is_two_products_and_a_quarter_more_in_a_probe() {
     for (phase, expected) in [

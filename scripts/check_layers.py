@@ -110,12 +110,12 @@ LAYERS: dict[str, Layers] = {
         ("client", "server"),
     ),
     "polypath-transfer": (
-        ("config", "frame", "limits", "name", "quota"),
-        ("destination", "report", "source", "wait"),
-        ("error", "event"),
-        ("sender", "writer"),
-        ("receiver",),
-        ("inbox",),
+        ("config", "frame", "limits", "name", "pace", "quota", "sink"),
+        ("destination", "ledger", "report", "source", "wait"),
+        ("batch", "error", "event", "part"),
+        ("reader", "small", "writer"),
+        ("receiver", "sender"),
+        ("inbox", "retry"),
     ),
 }
 

@@ -9,6 +9,10 @@ pub const PORT: u16 = 59899;
 /// Least size of a buffer in bytes, at either end: the longest frames that are not content must fit.
 pub const MIN_BUFFER_BYTES: u64 = 4 << 10;
 
+/// Adaptation code point (RFC 5061 section 4.2.6) of a side that knows version 2 of the transfer protocol: the letters PFT and the
+/// version. [`association_config`] has it, and a sender falls back to version 1 with a receiver that does not indicate it.
+pub const ADAPTATION: u32 = 0x5046_5402;
+
 /// Longest time that a peer can put off the end of an association (T5-shutdown-guard).
 const SHUTDOWN_GUARD: Duration = Duration::from_secs(10);
 
@@ -18,6 +22,7 @@ pub fn association_config(preset: Preset) -> AssociationConfig {
         send_buffer_bytes: BUFFER_BYTES.into(),
         receive_buffer_bytes: BUFFER_BYTES,
         shutdown_guard: Some(SHUTDOWN_GUARD),
+        adaptation_layer: Some(ADAPTATION),
         ..AssociationConfig::with_preset(preset)
     }
 }

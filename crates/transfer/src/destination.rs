@@ -1,12 +1,14 @@
-//! Where a received file goes.
+//! Where a received file goes, and why it did not get there.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 use tokio::task::JoinError;
 
+use crate::frame::Modified;
 use crate::name::NameError;
 use crate::quota::QuotaError;
 
@@ -23,10 +25,30 @@ pub enum FileError {
     /// A file has that name and is to be kept.
     #[error("{0:?} exists there already")]
     Exists(String),
+    /// A file of that name and size is there, with other content.
+    #[error("{0:?} exists there already, with other content")]
+    Differs(String),
+    /// A part of the path is there and is no directory, for example a symbolic link.
+    #[error("{0:?} is there and is no directory")]
+    NotADirectory(String),
+    /// A directory could not be made.
+    #[error("cannot make the directory {name:?}")]
+    MakeDirectory {
+        /// Its path.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another sender is at the same file.
+    #[error("another sender is sending {0:?} at this moment; try again when it is through")]
+    Busy(String),
+    /// The file system is full.
+    #[error("the disk is full: {0:?} does not fit any more")]
+    DiskFull(String),
     /// The file system has too little free space.
     #[error("{bytes} bytes do not fit: {free} bytes are free")]
     NoRoom {
-        /// Size of the file.
+        /// Bytes of the file that are still to come.
         bytes: u64,
         /// Bytes that are free.
         free: u64,
@@ -43,6 +65,9 @@ pub enum FileError {
     /// Its content could not be written.
     #[error("cannot write")]
     Write(#[source] io::Error),
+    /// A file that is there could not be read.
+    #[error("cannot read the file that is there")]
+    Read(#[source] io::Error),
     /// It could not get its final name.
     #[error("cannot rename the complete file")]
     Rename(#[source] io::Error),
@@ -66,123 +91,215 @@ pub enum FileError {
     /// The file was stored or discarded before.
     #[error("the file was dealt with already")]
     Done,
-    /// The thread that writes the file failed.
+    /// A thread that works on files failed.
     #[error(transparent)]
     Thread(#[from] JoinError),
+    /// The thread that writes the file failed.
+    #[error("the thread that writes the file failed")]
+    ThreadFailed,
+    /// A receiver whose content goes elsewhere takes files only.
+    #[error(
+        "this receiver writes no files: it takes the content of a single file, and no directories"
+    )]
+    NoDirectories,
 }
 
 /// What to do with a file that exists under the final name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Existing {
-    /// Keep it and refuse the new one.
+    /// Keep it and refuse the new one, unless it is the same.
     #[default]
     Keep,
+    /// Keep it and do not take the new one, which is no failure.
+    Skip,
     /// Replace it when the new one is complete.
     Replace,
 }
 
-/// A file that grows under a hidden name in its directory. It gets its final name when it is complete, and is removed
-/// if that does not happen.
+/// What becomes of files that are not complete when their transfer ends early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Incomplete {
+    /// They are removed.
+    Discard,
+    /// They are kept under their hidden names, so that their sender can go on from there.
+    Keep {
+        /// How long after the last byte came. Then they are removed.
+        time: Duration,
+        /// Most bytes of all that are kept while nobody sends them; the oldest are removed first. `None`: what the disk has room for.
+        max_bytes: Option<u64>,
+    },
+}
+
+impl Default for Incomplete {
+    /// They are kept for seven days.
+    fn default() -> Self {
+        Self::Keep { time: Duration::from_secs(7 * 24 * 3600), max_bytes: None }
+    }
+}
+
+/// Where a file is to go, and what its sender knows of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// The directory of the inbox.
+    pub(crate) directory: PathBuf,
+    /// The checked path below it.
+    pub(crate) name: String,
+    pub(crate) size: Option<u64>,
+    pub(crate) mode: Option<u32>,
+    pub(crate) modified: Option<Modified>,
+    pub(crate) existing: Existing,
+}
+
+/// What has the name of a file that is to be received.
 #[derive(Debug)]
-pub(crate) struct PartialFile {
-    file: File,
-    path: PathBuf,
-    target: PathBuf,
-    existing: Existing,
-    has_final_name: bool,
+pub(crate) enum Found {
+    /// Nothing, or what may be replaced.
+    Nothing,
+    /// A regular file of the same size. Its content may be the same.
+    SameSize(File),
+    /// A file that need not be sent, and why.
+    There(&'static str),
 }
 
-/// A file that has its final name.
-#[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Stored {
-    pub(crate) path: PathBuf,
-    /// What went wrong afterwards: it changes nothing, but may be worth a look.
-    pub(crate) warning: Option<String>,
-}
-
-impl PartialFile {
-    /// Begins a file that will be `name` in `directory` and have `size` bytes.
-    pub(crate) fn create(
-        directory: &Path,
-        name: &str,
-        size: u64,
-        existing: Existing,
-    ) -> Result<Self, FileError> {
-        let target = directory.join(name);
-        match fs::symlink_metadata(&target) {
-            Ok(found) if found.is_dir() => return Err(FileError::IsDirectory(name.to_owned())),
-            Ok(_) if existing == Existing::Keep => {
-                return Err(FileError::Exists(name.to_owned()));
-            }
-            _ => {}
-        }
-        if let Some(free) = free_bytes(directory).filter(|free| *free < size) {
-            return Err(FileError::NoRoom { bytes: size, free });
-        }
-        let (file, path) = make_partial(directory)?;
-        Ok(Self { file, path, target, existing, has_final_name: false })
+impl Target {
+    /// Its full path.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.join(&self.name)
     }
 
-    /// Appends content.
-    pub(crate) fn write(&mut self, content: &[u8]) -> Result<(), FileError> {
-        self.file.write_all(content).map_err(FileError::Write)
-    }
-
-    /// Makes the content durable and gives it its final name. An error means that it did not get the name.
-    pub(crate) fn complete(mut self) -> Result<Stored, FileError> {
-        self.file.sync_all().map_err(FileError::Write)?;
+    /// Looks at what has the name.
+    pub(crate) fn look(&self) -> Result<Found, FileError> {
+        let path = self.path();
+        let Ok(found) = fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
+        if found.is_dir() {
+            return Err(FileError::IsDirectory(self.name.clone()));
+        }
+        let is_same_size = found.is_file() && self.size == Some(found.len());
+        let same_time = self.modified.and_then(Modified::time) == found.modified().ok();
         match self.existing {
-            Existing::Replace => fs::rename(&self.path, &self.target),
-            Existing::Keep => rename_new(&self.path, &self.target),
-        }
-        .map_err(FileError::Rename)?;
-        self.has_final_name = true;
-        let leftover = match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Some(format!("{} cannot be removed: {error}", self.path.display()))
+            _ if is_same_size && self.modified.is_some() && same_time => {
+                Ok(Found::There("it is there already, with the same size and time"))
             }
-            _ => None,
-        };
-        let synced = self.target.parent().map_or(Ok(()), sync_directory);
-        let volatile =
-            synced.err().map(|error| format!("its name may not survive a power failure: {error}"));
-        Ok(Stored { path: self.target.clone(), warning: leftover.or(volatile) })
+            Existing::Skip => Ok(Found::There("a file of that name is there, and is kept")),
+            // What cannot be read cannot be compared.
+            existing => match File::open(&path).ok().filter(|_| is_same_size) {
+                Some(file) => Ok(Found::SameSize(file)),
+                None if existing == Existing::Keep => Err(FileError::Exists(self.name.clone())),
+                None => Ok(Found::Nothing),
+            },
+        }
     }
-}
 
-impl Drop for PartialFile {
-    fn drop(&mut self) {
-        if !self.has_final_name {
-            // Nobody is left to tell; a file that is gone already is as good.
-            let _ = fs::remove_file(&self.path);
+    /// Makes the directories that lead to it. None of them may be a symbolic link: it could lead out of the inbox.
+    pub(crate) fn make_parents(&self) -> Result<(), FileError> {
+        match self.name.rsplit_once('/') {
+            Some((parents, _)) => make_directories(&self.directory, parents),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a complete file the permissions and the time that its sender named.
+    pub(crate) fn dress(&self, file: &File) -> io::Result<()> {
+        set_mode(file, self.mode)?;
+        match self.modified.and_then(Modified::time) {
+            Some(time) => file.set_modified(time),
+            None => Ok(()),
         }
     }
 }
 
-/// What hidden names begin and end with; 16 hexadecimal digits are between.
-const HIDDEN: (&str, &str) = (".polypath-", ".part");
+impl Modified {
+    /// As the system has it, if it can.
+    pub(crate) fn time(self) -> Option<SystemTime> {
+        let fraction = Duration::from_nanos(self.nanoseconds.into());
+        let seconds = Duration::from_secs(self.seconds.unsigned_abs());
+        let whole = match self.seconds < 0 {
+            true => UNIX_EPOCH.checked_sub(seconds),
+            false => UNIX_EPOCH.checked_add(seconds),
+        };
+        whole?.checked_add(fraction)
+    }
 
-/// Makes a file under a hidden name.
-pub(crate) fn make_partial(directory: &Path) -> Result<(File, PathBuf), FileError> {
-    let (begin, end) = HIDDEN;
-    let path = directory.join(format!("{begin}{:016x}{end}", getrandom::u64()?));
-    let file =
-        OpenOptions::new().write(true).create_new(true).open(&path).map_err(FileError::Create)?;
-    Ok((file, path))
+    /// Of a time of the system, if it fits.
+    pub(crate) fn of(time: SystemTime) -> Option<Self> {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => Some(Self {
+                seconds: i64::try_from(since.as_secs()).ok()?,
+                nanoseconds: since.subsec_nanos(),
+            }),
+            Err(before) => {
+                // The fraction counts forward.
+                let before = before.duration();
+                let (seconds, fraction) =
+                    (i64::try_from(before.as_secs()).ok()?, before.subsec_nanos());
+                Some(match fraction {
+                    0 => Self { seconds: -seconds, nanoseconds: 0 },
+                    _ => Self { seconds: -seconds - 1, nanoseconds: 1_000_000_000 - fraction },
+                })
+            }
+        }
+    }
 }
 
-/// Whether a receiver has made a file of this name.
-pub(crate) fn is_partial(name: &str) -> bool {
-    let digits = name.strip_prefix(HIDDEN.0).and_then(|rest| rest.strip_suffix(HIDDEN.1));
-    digits.is_some_and(|digits| {
-        digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-    })
+/// Makes a directory below another one, and those that lead to it, unless they are there.
+pub(crate) fn make_directories(below: &Path, path: &str) -> Result<(), FileError> {
+    let mut place = below.to_owned();
+    for component in path.split('/') {
+        place.push(component);
+        match fs::symlink_metadata(&place) {
+            Ok(found) if found.is_dir() => continue,
+            Ok(_) => return Err(FileError::NotADirectory(path.to_owned())),
+            Err(_) => {}
+        }
+        let made = match fs::create_dir(&place) {
+            // Another sender was quicker.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made.and_then(|()| place.parent().map_or(Ok(()), sync_directory)),
+        };
+        made.map_err(|source| FileError::MakeDirectory { name: path.to_owned(), source })?;
+    }
+    Ok(())
+}
+
+/// Permissions of a file that is being received: those that it will have, and that its owner may write it.
+#[cfg(unix)]
+pub(crate) fn open_options(mode: Option<u32>) -> fs::OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).mode(mode.map_or(0o666, |mode| mode & 0o777 | 0o600));
+    // A link that somebody laid there is not followed.
+    options.custom_flags(nix::fcntl::OFlag::O_NOFOLLOW.bits());
+    options
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_options(_mode: Option<u32>) -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true);
+    options
+}
+
+/// Takes permissions away that the sender's file does not have. None are added: the system's mask was applied when it was made.
+#[cfg(unix)]
+fn set_mode(file: &File, mode: Option<u32>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let Some(mode) = mode else { return Ok(()) };
+    let has = file.metadata()?.permissions().mode() & 0o777;
+    let wanted = has & mode;
+    if wanted == has { Ok(()) } else { file.set_permissions(fs::Permissions::from_mode(wanted)) }
+}
+
+#[cfg(not(unix))]
+fn set_mode(_file: &File, _mode: Option<u32>) -> io::Result<()> {
+    Ok(())
 }
 
 /// Gives a file the name `to` unless that exists. The old name may remain.
 #[cfg(target_os = "linux")]
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use nix::errno::Errno;
     use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
@@ -194,12 +311,12 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     link_new(from, to)
 }
 
 /// A link to an existing name fails, unlike a rename. The caller removes the old name, which may remain.
-fn link_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn link_new(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Err(error)
             if error.kind() == io::ErrorKind::Unsupported
@@ -216,25 +333,25 @@ fn link_new(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Makes a rename durable.
 #[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_directory(_directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
 /// Bytes that may still be written to the file system of `directory`, where that is known.
 #[cfg(unix)]
-fn free_bytes(directory: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
     let status = nix::sys::statvfs::statvfs(directory).ok()?;
     #[allow(clippy::useless_conversion)] // narrower types on other systems
     Some(u64::from(status.blocks_available()).saturating_mul(u64::from(status.fragment_size())))
 }
 
 #[cfg(not(unix))]
-fn free_bytes(_directory: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(_directory: &Path) -> Option<u64> {
     None
 }
 
@@ -242,78 +359,75 @@ fn free_bytes(_directory: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn entries(directory: &Path) -> Vec<String> {
-        let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
-        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
-        names.sort();
-        names
+    fn target(directory: &Path, name: &str, size: u64, existing: Existing) -> Target {
+        let (directory, name) = (directory.to_owned(), name.to_owned());
+        Target { directory, name, size: Some(size), mode: None, modified: None, existing }
     }
 
     #[test]
-    fn a_complete_file_has_its_name_and_content() {
+    fn what_is_there_is_looked_at() {
         let directory = tempfile::tempdir().unwrap();
-        let mut file = PartialFile::create(directory.path(), "new", 6, Existing::Keep).unwrap();
-        file.write(b"con").unwrap();
-        file.write(b"tent").unwrap();
-        assert!(entries(directory.path())[0].starts_with(".polypath-"));
-        let stored = file.complete().unwrap();
-        assert_eq!(stored, Stored { path: directory.path().join("new"), warning: None });
-        assert_eq!(fs::read(stored.path).unwrap(), b"content");
-        assert_eq!(entries(directory.path()), ["new"]);
-    }
-
-    #[test]
-    fn an_incomplete_file_leaves_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut file = PartialFile::create(directory.path(), "new", 6, Existing::Keep).unwrap();
-        file.write(b"half").unwrap();
-        drop(file);
-        assert!(entries(directory.path()).is_empty());
-    }
-
-    #[test]
-    fn existing_files_are_kept_unless_told_otherwise() {
-        let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("old"), "old").unwrap();
-        let refused = PartialFile::create(directory.path(), "old", 1, Existing::Keep).unwrap_err();
-        assert!(refused.to_string().contains("exists"), "{refused}");
-        let mut file = PartialFile::create(directory.path(), "old", 1, Existing::Replace).unwrap();
-        file.write(b"new").unwrap();
-        assert_eq!(fs::read(directory.path().join("old")).unwrap(), b"old");
-        assert_eq!(fs::read(file.complete().unwrap().path).unwrap(), b"new");
+        let path = directory.path().join("old");
+        fs::write(&path, "old").unwrap();
         fs::create_dir(directory.path().join("directory")).unwrap();
-        assert!(PartialFile::create(directory.path(), "directory", 1, Existing::Replace).is_err());
+        let look =
+            |name: &str, size, existing| target(directory.path(), name, size, existing).look();
+        assert!(matches!(look("new", 3, Existing::Keep), Ok(Found::Nothing)));
+        assert!(matches!(look("old", 4, Existing::Keep), Err(FileError::Exists(_))));
+        assert!(matches!(look("old", 4, Existing::Replace), Ok(Found::Nothing)));
+        assert!(matches!(look("old", 4, Existing::Skip), Ok(Found::There(_))));
+        assert!(matches!(look("old", 3, Existing::Keep), Ok(Found::SameSize(_))));
+        assert!(matches!(look("old", 3, Existing::Replace), Ok(Found::SameSize(_))));
+        for existing in [Existing::Keep, Existing::Skip, Existing::Replace] {
+            assert!(matches!(look("directory", 3, existing), Err(FileError::IsDirectory(_))));
+        }
+        let modified = Modified::of(fs::metadata(&path).unwrap().modified().unwrap());
+        let same = Target { modified, ..target(directory.path(), "old", 3, Existing::Replace) };
+        assert!(matches!(same.look(), Ok(Found::There(_))));
     }
 
     #[test]
-    fn a_file_that_appears_meanwhile_is_kept() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = PartialFile::create(directory.path(), "name", 0, Existing::Keep).unwrap();
-        fs::write(directory.path().join("name"), "other").unwrap();
-        assert!(file.complete().is_err());
-        assert_eq!(fs::read(directory.path().join("name")).unwrap(), b"other");
-        assert_eq!(entries(directory.path()), ["name"]);
-        let (from, to) = (directory.path().join("from"), directory.path().join("name"));
-        fs::write(&from, "from").unwrap();
-        assert_eq!(link_new(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        link_new(&from, &directory.path().join("to")).unwrap();
-        assert_eq!(entries(directory.path()), ["from", "name", "to"]);
+    fn times_before_and_after_1970_survive() {
+        for time in [
+            UNIX_EPOCH,
+            UNIX_EPOCH + Duration::new(1_700_000_000, 123_456_789),
+            UNIX_EPOCH - Duration::new(5, 0),
+            UNIX_EPOCH - Duration::new(5, 1),
+        ] {
+            assert_eq!(Modified::of(time).unwrap().time(), Some(time));
+        }
+        let absurd = Modified { seconds: i64::MIN, nanoseconds: 0 };
+        // Whatever the system makes of it, nothing panics.
+        let _ = absurd.time();
     }
 
     #[cfg(unix)]
     #[test]
-    fn what_cannot_fit_is_refused_at_once() {
-        let directory = tempfile::tempdir().unwrap();
-        let refused =
-            PartialFile::create(directory.path(), "huge", u64::MAX, Existing::Keep).unwrap_err();
-        assert!(refused.to_string().contains("bytes are free"), "{refused}");
-        assert!(entries(directory.path()).is_empty());
+    fn directories_are_made_and_links_lead_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let (inbox, outside) = (place.path().join("inbox"), place.path().join("outside"));
+        fs::create_dir(&inbox).unwrap();
+        fs::create_dir(&outside).unwrap();
+        target(&inbox, "a/b/file", 1, Existing::Keep).make_parents().unwrap();
+        target(&inbox, "a/b/other", 1, Existing::Keep).make_parents().unwrap();
+        assert!(inbox.join("a/b").is_dir());
+        std::os::unix::fs::symlink(&outside, inbox.join("link")).unwrap();
+        fs::write(inbox.join("file"), "").unwrap();
+        for name in ["link/file", "link/deeper/file", "file/file"] {
+            let error = target(&inbox, name, 1, Existing::Keep).make_parents().unwrap_err();
+            assert!(matches!(error, FileError::NotADirectory(_)), "{error}");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     }
 
     #[test]
-    fn a_missing_directory_is_an_error() {
+    fn a_link_to_an_existing_name_fails() {
         let directory = tempfile::tempdir().unwrap();
-        let missing = directory.path().join("missing");
-        assert!(PartialFile::create(&missing, "name", 1, Existing::Keep).is_err());
+        let (from, to) = (directory.path().join("from"), directory.path().join("name"));
+        fs::write(&from, "from").unwrap();
+        fs::write(&to, "other").unwrap();
+        assert_eq!(link_new(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        link_new(&from, &directory.path().join("to")).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"other");
     }
 }

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::num::TryFromIntError;
+use std::time::Duration;
 
 use polypath::AssociationError;
 use thiserror::Error;
@@ -62,6 +63,55 @@ pub enum SendError {
     /// The transfer ended while a file was read.
     #[error("the transfer ended")]
     Ended,
+    /// The receiver named a byte to go on from at which nothing was compared.
+    #[error("the receiver wants to go on from byte {0}, which was not agreed on")]
+    WrongOffset(u64),
+    /// The system gives no thread to read a file.
+    #[error("cannot start a thread that reads")]
+    NoThread(#[source] std::io::Error),
+    /// The association ended while standard input was sent, which cannot be read again.
+    #[error("{0}; standard input cannot be sent again")]
+    InputLost(String),
+    /// No association came about again in the time that was allowed for it.
+    #[error("{error}; no connection again within {} s: {last}", .patience.as_secs())]
+    NotBack {
+        /// Why the association ended.
+        error: String,
+        /// Why there is no other one.
+        last: String,
+        /// How long it was tried.
+        patience: Duration,
+    },
+}
+
+impl SendError {
+    /// Whether another association to the same receiver may help: nothing is wrong with the files or with what either side says.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Stalled(_) | Self::ReceiverLeft => true,
+            Self::Association(error) | Self::Transport(polypath::SendError::Ended(error)) => {
+                is_outage(error)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn is_outage(error: &AssociationError) -> bool {
+    use AssociationError::{
+        AbortedByPeer, CannotConnect, PeerRestarted, ProtocolUnreachable, ShutdownTimeout,
+        Unreachable,
+    };
+
+    matches!(
+        error,
+        AbortedByPeer(_)
+            | CannotConnect
+            | PeerRestarted
+            | ProtocolUnreachable
+            | ShutdownTimeout
+            | Unreachable
+    )
 }
 
 /// Why receiving ended early. The association is aborted, and nothing incomplete is left.
@@ -83,6 +133,9 @@ pub enum ReceiveError {
     /// A file could not be received or stored, and the sender knows.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The sender, or one that has the same file, has connected again and goes on with it.
+    #[error("another association goes on with the file")]
+    TakenOver,
     /// The sender made no progress for too long, or too little.
     #[error(transparent)]
     Stalled(#[from] Stalled),
@@ -110,6 +163,12 @@ pub enum Violation {
     /// It sent a frame of this kind before the end of a file.
     #[error("{0} in the middle of a file")]
     WithinFile(&'static str),
+    /// It sent content along with an offer of so many bytes.
+    #[error("content of {0} bytes that was not waited for")]
+    EagerSize(u64),
+    /// It sent more digests than it was asked for.
+    #[error("{0} digests, more than it was asked for")]
+    Proofs(usize),
     /// It sent something that is no frame of the protocol.
     #[error(transparent)]
     Frame(#[from] FrameError),

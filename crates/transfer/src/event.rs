@@ -1,6 +1,7 @@
 //! What happens while files are sent or received.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::report::FileReport;
 
@@ -15,6 +16,25 @@ pub enum Event {
         name: String,
         /// Its size.
         bytes: u64,
+    },
+    /// The first bytes of the file that has begun are at the receiver already, from an earlier attempt.
+    Resumed {
+        /// Name of the file.
+        name: String,
+        /// Bytes that need not be sent.
+        bytes: u64,
+    },
+    /// The association ended before all files were sent, and the sender connects again.
+    Interrupted {
+        /// Why it ended.
+        error: String,
+        /// How long the sender goes on trying.
+        patience: Duration,
+    },
+    /// There is an association again.
+    Reconnected {
+        /// How long there was none.
+        after: Duration,
     },
     /// More of the content was handed to the association, or received from it and handed to the disk.
     Progress {

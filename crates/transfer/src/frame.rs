@@ -10,15 +10,32 @@ const ANSWER: u32 = 0x5046_5402;
 const DATA: u32 = 0x5046_5403;
 const END: u32 = 0x5046_5404;
 const VERDICT: u32 = 0x5046_5405;
+const PROOF: u32 = 0x5046_5406;
+const WORKING: u32 = 0x5046_5407;
 
-/// Version of the protocol.
-pub(crate) const VERSION: u8 = 1;
 /// The stream of all frames.
 const STREAM: u16 = 0;
-/// Bytes of an offer before the name.
-const OFFER_HEADER: usize = 13;
+/// Bytes of an offer of version 2 before the name.
+const SECOND_HEADER: usize = 31;
 /// Longest reason in bytes.
 const MAX_REASON: usize = 500;
+/// Most offsets that a receiver may ask about.
+pub(crate) const MAX_OFFSETS: usize = 16;
+/// Size of a file whose end is not known before it comes.
+const UNKNOWN_SIZE: u64 = u64::MAX;
+/// Permissions or time that are not known.
+const UNKNOWN: u32 = u32::MAX;
+/// Flag of an offer: the content follows without waiting for the answer.
+const EAGER: u8 = 1;
+
+/// Version of the protocol. A sender uses the first one with a receiver that does not know the second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Version {
+    /// Whole files, one after the other.
+    First = 1,
+    /// Files that are resumed, directories, and content of unknown size.
+    Second = 2,
+}
 
 /// Why a message is no frame of the protocol.
 #[derive(Debug, Error)]
@@ -31,7 +48,7 @@ pub enum FrameError {
     #[error("a message with the unknown payload protocol identifier {0:#010x}")]
     UnknownIdentifier(u32),
     /// Another version of the protocol.
-    #[error("version {0} of the transfer protocol; this is version {VERSION}")]
+    #[error("version {0} of the transfer protocol; this side knows the versions 1 and 2")]
     Version(u8),
     /// An offer that ends too early.
     #[error(transparent)]
@@ -39,23 +56,64 @@ pub enum FrameError {
     /// A reply without its first byte, or with another one.
     #[error("a reply that is neither yes nor no")]
     Reply,
+    /// An offer of something that is neither a file nor a directory.
+    #[error("an offer of the unknown kind {0}")]
+    Kind(u8),
+    /// Offsets that are none, too many, or do not fall.
+    #[error("offsets that cannot be compared")]
+    Offsets,
 }
 
-/// SHA-256 of a file.
+/// SHA-256 of a file, or of its first bytes.
 pub(crate) type Digest = [u8; 32];
 
 /// Yes, or why not.
 pub(crate) type Reply = Result<(), String>;
 
+/// What is offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+}
+
+/// When a file was modified, after 1970.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Modified {
+    pub(crate) seconds: i64,
+    pub(crate) nanoseconds: u32,
+}
+
 /// Metadata of a file, sent before its content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Offer {
+    /// Version that the sender speaks.
+    pub(crate) version: Version,
     /// Offers that follow this one.
     pub(crate) following: u32,
-    /// Bytes.
-    pub(crate) size: u64,
+    /// Bytes, if they are known before.
+    pub(crate) size: Option<u64>,
+    pub(crate) kind: Kind,
+    /// Whether the content follows without waiting for the answer.
+    pub(crate) eager: bool,
+    /// Permission bits, if known.
+    pub(crate) mode: Option<u32>,
+    pub(crate) modified: Option<Modified>,
     /// Name; not yet checked where it was received.
     pub(crate) name: Bytes,
+}
+
+/// What a receiver says to an offer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    /// The content from this byte on is wanted.
+    From(u64),
+    /// It is not wanted, and that is why.
+    Refused(String),
+    /// Which of these beginnings are the same? The offsets fall. A [`Frame::Proof`] answers.
+    Prove(Vec<u64>),
+    /// It is there already, or need not be; what is there.
+    There(String),
 }
 
 /// A frame that arrived.
@@ -64,13 +122,17 @@ pub(crate) enum Frame {
     /// A file follows if the answer allows it.
     Offer(Offer),
     /// Whether the file is wanted.
-    Answer(Reply),
+    Answer(Answer),
     /// Content.
     Data(ReceivedMessage),
     /// The content is complete.
     End(Digest),
     /// Whether the file was stored.
     Verdict(Reply),
+    /// Digests of the beginnings that were asked about.
+    Proof(Vec<Digest>),
+    /// Its sender is at work, and something will follow.
+    Working,
 }
 
 impl Frame {
@@ -83,12 +145,14 @@ impl Frame {
         let content = message.into_bytes();
         match ppid {
             OFFER => Ok(Self::Offer(decode_offer(&content)?)),
-            ANSWER => Ok(Self::Answer(decode_reply(&content)?)),
+            ANSWER => Ok(Self::Answer(decode_answer(&content)?)),
             END => match content.as_ref().try_into() {
                 Ok(digest) => Ok(Self::End(digest)),
                 Err(_) => Err(FrameError::DigestLength(content.len())),
             },
             VERDICT => Ok(Self::Verdict(decode_reply(&content)?)),
+            PROOF => Ok(Self::Proof(decode_proof(&content)?)),
+            WORKING => Ok(Self::Working),
             _ => Err(FrameError::UnknownIdentifier(ppid)),
         }
     }
@@ -101,23 +165,33 @@ impl Frame {
             Self::Data(_) => "data",
             Self::End(_) => "an end",
             Self::Verdict(_) => "a verdict",
+            Self::Proof(_) => "digests",
+            Self::Working => "a sign of life",
         }
     }
 }
 
 /// Offers a file.
 pub(crate) fn offer(offer: &Offer) -> Message {
-    let mut content = BytesMut::with_capacity(OFFER_HEADER + offer.name.len());
-    content.put_u8(VERSION);
+    let mut content = BytesMut::with_capacity(SECOND_HEADER + offer.name.len());
+    content.put_u8(offer.version as u8);
     content.put_u32(offer.following);
-    content.put_u64(offer.size);
+    content.put_u64(offer.size.unwrap_or(UNKNOWN_SIZE));
+    if offer.version >= Version::Second {
+        content.put_u8(u8::from(offer.kind == Kind::Directory));
+        content.put_u8(if offer.eager { EAGER } else { 0 });
+        content.put_u32(offer.mode.unwrap_or(UNKNOWN));
+        let modified = offer.modified.unwrap_or(Modified { seconds: 0, nanoseconds: UNKNOWN });
+        content.put_i64(modified.seconds);
+        content.put_u32(modified.nanoseconds);
+    }
     content.put_slice(&offer.name);
     message(OFFER, content.freeze())
 }
 
 /// Answers an offer.
-pub(crate) fn answer(reply: &Reply) -> Message {
-    message(ANSWER, encode_reply(reply))
+pub(crate) fn answer(answer: &Answer) -> Message {
+    message(ANSWER, encode_answer(answer))
 }
 
 /// Carries content.
@@ -135,39 +209,115 @@ pub(crate) fn verdict(reply: &Reply) -> Message {
     message(VERDICT, encode_reply(reply))
 }
 
+/// Gives the digests of beginnings.
+pub(crate) fn proof(digests: &[Digest]) -> Message {
+    message(PROOF, digests.concat().into())
+}
+
+/// Says that something will follow.
+pub(crate) fn working() -> Message {
+    // A message has content (RFC 9260 section 3.3.1).
+    message(WORKING, Bytes::from_static(&[0]))
+}
+
 fn message(ppid: u32, content: Bytes) -> Message {
     Message::new(STREAM, content).ppid(ppid)
 }
 
 fn decode_offer(content: &Bytes) -> Result<Offer, FrameError> {
     let mut rest = content.clone();
-    let version = rest.try_get_u8()?;
-    if version != VERSION {
-        return Err(FrameError::Version(version));
+    let version = match rest.try_get_u8()? {
+        1 => Version::First,
+        2 => Version::Second,
+        other => return Err(FrameError::Version(other)),
+    };
+    let (following, size) = (rest.try_get_u32()?, rest.try_get_u64()?);
+    if version == Version::First {
+        // Every number was a size.
+        let (kind, eager, mode, modified) = (Kind::File, false, None, None);
+        let size = Some(size);
+        return Ok(Offer { version, following, size, kind, eager, mode, modified, name: rest });
     }
-    Ok(Offer { following: rest.try_get_u32()?, size: rest.try_get_u64()?, name: rest })
+    let kind = match rest.try_get_u8()? {
+        0 => Kind::File,
+        1 => Kind::Directory,
+        other => return Err(FrameError::Kind(other)),
+    };
+    let eager = rest.try_get_u8()? & EAGER != 0;
+    let mode = Some(rest.try_get_u32()?).filter(|mode| *mode != UNKNOWN);
+    let modified = Modified { seconds: rest.try_get_i64()?, nanoseconds: rest.try_get_u32()? };
+    let modified = Some(modified).filter(|modified| modified.nanoseconds < 1_000_000_000);
+    let size = Some(size).filter(|size| *size != UNKNOWN_SIZE);
+    Ok(Offer { version, following, size, kind, eager, mode, modified, name: rest })
+}
+
+fn encode_answer(answer: &Answer) -> Bytes {
+    match answer {
+        // As a sender of version 1 expects it.
+        Answer::From(0) => Bytes::from_static(&[0]),
+        Answer::From(offset) => [&[0][..], &offset.to_be_bytes()].concat().into(),
+        Answer::Refused(reason) => with_reason(1, reason),
+        Answer::Prove(offsets) => {
+            let mut content = BytesMut::with_capacity(1 + 8 * offsets.len());
+            content.put_u8(2);
+            offsets.iter().for_each(|offset| content.put_u64(*offset));
+            content.freeze()
+        }
+        Answer::There(what) => with_reason(3, what),
+    }
+}
+
+fn decode_answer(content: &[u8]) -> Result<Answer, FrameError> {
+    match content.split_first() {
+        Some((0, mut offset)) if offset.len() >= 8 => Ok(Answer::From(offset.get_u64())),
+        Some((0, _)) => Ok(Answer::From(0)),
+        Some((1, reason)) => Ok(Answer::Refused(shown(reason))),
+        Some((2, offsets)) => {
+            let (offsets, rest) = offsets.as_chunks();
+            let offsets: Vec<_> =
+                offsets.iter().map(|offset| u64::from_be_bytes(*offset)).collect();
+            let falls = offsets.windows(2).all(|pair| pair[0] > pair[1]);
+            match (1..=MAX_OFFSETS).contains(&offsets.len()) && rest.is_empty() && falls {
+                true => Ok(Answer::Prove(offsets)),
+                false => Err(FrameError::Offsets),
+            }
+        }
+        Some((3, what)) => Ok(Answer::There(shown(what))),
+        _ => Err(FrameError::Reply),
+    }
+}
+
+fn decode_proof(content: &[u8]) -> Result<Vec<Digest>, FrameError> {
+    let (digests, rest) = content.as_chunks();
+    match rest.is_empty() && digests.len() <= MAX_OFFSETS {
+        true => Ok(digests.to_vec()),
+        false => Err(FrameError::DigestLength(content.len())),
+    }
 }
 
 fn encode_reply(reply: &Reply) -> Bytes {
     match reply {
         Ok(()) => Bytes::from_static(&[0]),
-        Err(reason) => {
-            let end = reason.floor_char_boundary(MAX_REASON);
-            [&[1], &reason.as_bytes()[..end]].concat().into()
-        }
+        Err(reason) => with_reason(1, reason),
+    }
+}
+
+fn with_reason(first: u8, reason: &str) -> Bytes {
+    let end = reason.floor_char_boundary(MAX_REASON);
+    [&[first], &reason.as_bytes()[..end]].concat().into()
+}
+
+fn decode_reply(content: &[u8]) -> Result<Reply, FrameError> {
+    match content.split_first() {
+        Some((0, _)) => Ok(Ok(())),
+        Some((1, reason)) => Ok(Err(shown(reason))),
+        _ => Err(FrameError::Reply),
     }
 }
 
 /// What a peer says is shown to the user: nothing in it may steer a terminal.
-fn decode_reply(content: &[u8]) -> Result<Reply, FrameError> {
-    match content.split_first() {
-        Some((0, _)) => Ok(Ok(())),
-        Some((1, reason)) => {
-            let text = String::from_utf8_lossy(&reason[..reason.len().min(MAX_REASON)]);
-            Ok(Err(printable(&text, MAX_REASON)))
-        }
-        _ => Err(FrameError::Reply),
-    }
+fn shown(text: &[u8]) -> String {
+    printable(&String::from_utf8_lossy(&text[..text.len().min(MAX_REASON)]), MAX_REASON)
 }
 
 #[cfg(test)]
@@ -181,6 +331,40 @@ mod tests {
         }
         assert!(decode_reply(&[]).is_err());
         assert!(decode_reply(&[2]).is_err());
+        for answer in [
+            Answer::From(0),
+            Answer::From(1 << 40),
+            Answer::Refused("no".to_owned()),
+            Answer::Prove(vec![9, 4, 1]),
+            Answer::There("the same".to_owned()),
+        ] {
+            assert_eq!(decode_answer(&encode_answer(&answer)).unwrap(), answer);
+        }
+        let digests = vec![[1; 32], [2; 32]];
+        assert_eq!(decode_proof(&proof(&digests).payload).unwrap(), digests);
+    }
+
+    #[test]
+    fn questions_and_proofs_are_checked() {
+        for offsets in [vec![], vec![1, 1], vec![1, 2], (0..17).rev().collect()] {
+            assert!(decode_answer(&encode_answer(&Answer::Prove(offsets))).is_err());
+        }
+        assert!(decode_answer(&[2, 0, 0]).is_err());
+        assert!(decode_answer(&[4]).is_err());
+        assert!(decode_proof(&[0; 31]).is_err());
+        assert!(decode_proof(&[0; 32 * 17]).is_err());
+    }
+
+    #[test]
+    fn what_a_peer_of_version_1_says_and_hears_is_as_before() {
+        assert_eq!(encode_answer(&Answer::From(0)).as_ref(), [0]);
+        assert_eq!(encode_answer(&Answer::Refused("a".to_owned())).as_ref(), b"\x01a");
+        assert_eq!(decode_answer(b"\x00later").unwrap(), Answer::From(0), "it may say more");
+        let first = Offer { version: Version::First, mode: None, modified: None, ..sample() };
+        let mut expected = vec![1, 0, 0, 0, 7, 0, 0, 1, 0, 0, 0, 0, 0];
+        expected.extend_from_slice("naïve.txt".as_bytes());
+        assert_eq!(offer(&first).payload, expected);
+        assert_eq!(decode_offer(&expected.into()).unwrap(), first);
     }
 
     #[test]
@@ -190,17 +374,46 @@ mod tests {
         assert_eq!(reason, "ä".repeat(250));
         assert_eq!(decode_reply(b"\x01\x1b[2Jgone").unwrap(), Err("?[2Jgone".to_owned()));
         assert_eq!(decode_reply(b"\x01\xff").unwrap(), Err("\u{fffd}".to_owned()));
+        assert_eq!(decode_answer(b"\x03\x1b[2J").unwrap(), Answer::There("?[2J".to_owned()));
+    }
+
+    /// Bytes of an offer of version 1 before the name.
+    const FIRST_HEADER: usize = 13;
+
+    fn sample() -> Offer {
+        Offer {
+            version: Version::Second,
+            following: 7,
+            size: Some(1 << 40),
+            kind: Kind::File,
+            eager: false,
+            mode: Some(0o644),
+            modified: Some(Modified { seconds: -1, nanoseconds: 999_999_999 }),
+            name: "naïve.txt".into(),
+        }
     }
 
     #[test]
     fn offers_are_checked() {
-        let sent = Offer { following: 7, size: 1 << 40, name: "naïve.txt".into() };
-        let content = offer(&sent).payload;
-        assert_eq!(decode_offer(&content).unwrap(), sent);
-        for len in 0..OFFER_HEADER {
-            assert!(decode_offer(&content.slice(..len)).is_err(), "{len}");
+        let unknown = Offer { size: None, mode: None, modified: None, eager: true, ..sample() };
+        let directory = Offer { kind: Kind::Directory, ..sample() };
+        let first = Offer { version: Version::First, mode: None, modified: None, ..sample() };
+        for (sent, header) in [
+            (sample(), SECOND_HEADER),
+            (unknown, SECOND_HEADER),
+            (directory, SECOND_HEADER),
+            (first, FIRST_HEADER),
+        ] {
+            let content = offer(&sent).payload;
+            assert_eq!(decode_offer(&content).unwrap(), sent);
+            for len in 0..header {
+                assert!(decode_offer(&content.slice(..len)).is_err(), "{len}");
+            }
+            let newer = [&[9], &content[1..]].concat().into();
+            assert!(decode_offer(&newer).unwrap_err().to_string().contains("version 9"));
         }
-        let newer = [&[9], &content[1..]].concat().into();
-        assert!(decode_offer(&newer).unwrap_err().to_string().contains("version 9"));
+        let mut odd = offer(&sample()).payload.to_vec();
+        odd[13] = 2;
+        assert!(decode_offer(&odd.into()).unwrap_err().to_string().contains("kind 2"));
     }
 }

@@ -1,22 +1,29 @@
 //! The directory that received files go to.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use polypath::{Association, ConnectError, Endpoint};
 use thiserror::Error;
 
-use crate::destination::{Existing, FileError, is_partial, make_partial};
+use crate::destination::{Existing, FileError, Incomplete};
+use crate::ledger::Ledger;
 use crate::limits::PeerLimits;
+use crate::part::{make_partial, parts, sweep};
 use crate::quota::Quota;
 use crate::receiver::{Receiver, Rules};
 use crate::report::Report;
+use crate::sink::Sink;
 
 /// Where received files go, which of them are taken, and how slow a sender may be.
+///
+/// A clone is the same inbox with rules of its own: its receivers share the account of what is being received.
 #[derive(Clone, Debug)]
 pub struct Inbox {
     rules: Rules,
+    ledger: Arc<Ledger>,
 }
 
 /// Why a directory cannot be an inbox. The texts begin with its name and say what to do.
@@ -89,17 +96,47 @@ impl Inbox {
             rules: Rules {
                 directory: directory.into(),
                 existing: Existing::default(),
+                incomplete: Incomplete::default(),
                 accepts_hidden: false,
                 limits: PeerLimits::default(),
                 quota: Quota::default(),
+                max_total: None,
+                sink: None,
             },
+            ledger: Arc::default(),
         }
+    }
+
+    /// An inbox without a directory: the content of each file is written to `to` as it comes. Whether it is right is known at its end,
+    /// from the [report](crate::Report). Directories are refused, and nothing can be gone on with after an outage.
+    ///
+    /// `to` may block: that slows the sender.
+    pub fn into_writer(to: impl Write + Send + 'static) -> Self {
+        let mut inbox = Self::new(PathBuf::new());
+        inbox.rules.sink = Some(Sink::new(to));
+        inbox
     }
 
     /// What becomes of files that exist under the name of a received one. Default: they are kept.
     #[must_use]
     pub fn existing(mut self, existing: Existing) -> Self {
         self.rules.existing = existing;
+        self
+    }
+
+    /// What becomes of files that are not complete when a transfer ends. Default: they are kept for seven days, so that their sender
+    /// can go on with them. Those of senders that know only version 1 of the protocol are removed.
+    #[must_use]
+    pub fn incomplete(mut self, incomplete: Incomplete) -> Self {
+        self.rules.incomplete = incomplete;
+        self
+    }
+
+    /// Most bytes that all senders together may store in the life of this inbox, by the sizes that they announce, with what is kept of
+    /// incomplete files. Default: any number.
+    #[must_use]
+    pub fn max_total(mut self, bytes: Option<u64>) -> Self {
+        self.rules.max_total = bytes;
         self
     }
 
@@ -131,20 +168,35 @@ impl Inbox {
     ///
     /// The directory is something else, cannot be made, or nothing can be written into it.
     pub fn prepare(&self) -> Result<(), InboxError> {
-        prepare(&self.rules.directory)
+        if self.rules.sink.is_some() {
+            return Ok(());
+        }
+        prepare(&self.rules.directory)?;
+        self.sweep();
+        Ok(())
     }
 
-    /// The incomplete files that lie in the directory now, by name. Before this inbox receives any, and unless another
-    /// receiver is at work there, one that was killed has left them, and they can be removed.
+    /// Removes incomplete files that are older than the [rule](Self::incomplete) allows, and the oldest of those beyond its size.
+    /// [`prepare`](Self::prepare) does so, and each file that begins.
+    pub fn sweep(&self) {
+        if self.rules.sink.is_some() {
+            return;
+        }
+        sweep(&self.rules.directory, &self.ledger, self.rules.incomplete, "");
+    }
+
+    /// The incomplete files that lie in the directory now, by name. Their senders can go on with them, unless a sender of version 1
+    /// left them to a receiver that was killed; another receiver may be writing them.
     pub fn leftovers(&self) -> Vec<Leftover> {
-        let Ok(entries) = fs::read_dir(&self.rules.directory) else { return Vec::new() };
-        let leftover = |entry: fs::DirEntry| {
-            let name = entry.file_name().into_string().ok().filter(|name| is_partial(name))?;
-            Some(Leftover { name, bytes: entry.metadata().ok()?.len() })
-        };
-        let mut found: Vec<_> = entries.flatten().filter_map(leftover).collect();
+        let leftover = |part: crate::part::Part| Leftover { name: part.name, bytes: part.bytes };
+        let mut found: Vec<_> = parts(&self.rules.directory).into_iter().map(leftover).collect();
         found.sort();
         found
+    }
+
+    /// Whether files are being received now whose beginning would be kept.
+    pub fn is_receiving(&self) -> bool {
+        self.ledger.is_any_claimed()
     }
 
     /// The next sender that connects to an endpoint. Dropping the future loses no sender.
@@ -158,7 +210,7 @@ impl Inbox {
 
     /// A receiver of the files that come over an association.
     pub fn receiver(&self, association: Association) -> Receiver {
-        Receiver::new(association, self.rules.clone())
+        Receiver::new(association, self.rules.clone(), Arc::clone(&self.ledger))
     }
 
     /// Receives from all senders that connect to an endpoint, each in a task of its own, and calls `ended` with the report of
@@ -185,7 +237,7 @@ fn prepare(directory: &Path) -> Result<(), InboxError> {
             return Err(InboxError::Unknown { directory: directory.to_owned(), source });
         }
     }
-    let (_, path) = make_partial(directory)
+    let (_, path) = make_partial(directory, None)
         .map_err(|source| InboxError::Write { directory: directory.to_owned(), source })?;
     fs::remove_file(&path)
         .map_err(|source| InboxError::Remove { directory: directory.to_owned(), source })

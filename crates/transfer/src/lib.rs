@@ -2,7 +2,8 @@
 //!
 //! A [`Sender`] offers files one after the other. An [`Inbox`] is a directory: it writes each file under a hidden name, and gives
 //! it its own when the content is complete, on the disk, and has the SHA-256 that the sender computed while it read. Only
-//! then the file counts as sent. What is incomplete is removed.
+//! then the file counts as sent. What is incomplete is kept for its sender for a while ([`Incomplete`]), which goes on from there:
+//! with another [`Sender`], or with the same one over another association ([`Sender::send_with_retries`]).
 //!
 //! The crate prints nothing and ends no process. Progress comes as typed [`Event`]s, and what became of a transfer is a
 //! [`Report`], which serde writes as the JSON of `polypath send --json` and `polypath receive --json`.
@@ -12,7 +13,7 @@
 //! A file over two paths of the loopback interface:
 //!
 //! ```
-//! use polypath::{Endpoint, Peer, Preset};
+//! use polypath::{Endpoint, EndpointConfig, Peer, Preset};
 //! use polypath_transfer::{FileStatus, Inbox, Sender, association_config};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -21,8 +22,10 @@
 //! # let (file, downloads) = (place.path().join("file"), place.path().join("downloads"));
 //! std::fs::write(&file, vec![7; 1_000_000])?;
 //!
+//! let config = association_config(Preset::Recommended);
 //! let endpoint = Endpoint::builder(["127.0.0.41".parse()?, "127.0.0.42".parse()?])
 //!     .port(polypath_transfer::PORT)
+//!     .config(EndpointConfig { association: config.clone(), ..EndpointConfig::default() })
 //!     .encapsulation_port(0)
 //!     .listen(16)
 //!     .bind()?;
@@ -38,7 +41,6 @@
 //! let endpoint = Endpoint::builder(["127.0.0.43".parse()?, "127.0.0.44".parse()?])
 //!     .encapsulation_port(0)
 //!     .bind()?;
-//! let config = association_config(Preset::Recommended);
 //! let mut sender = Sender::connect(&endpoint, &peer, config).await?;
 //! sender.send([&file]).await?;
 //! assert_eq!(sender.files()[0].status, FileStatus::Stored);
@@ -56,7 +58,7 @@
 //!
 //! # Names
 //!
-//! A receiver accepts plain names only: no paths, no names of devices, no characters that steer a terminal. By
+//! A receiver accepts plain names, and paths of them below its directory: no names of devices, no characters that steer a terminal. By
 //! default it keeps files that exist ([`Existing`]), and refuses names that begin with a dot ([`Inbox::accept_hidden`]). Texts of the peer are harmless to show.
 //!
 //! # The protocol
@@ -66,20 +68,40 @@
 //!
 //! | PPID | frame | direction | content |
 //! | --- | --- | --- | --- |
-//! | 0x50465401 | offer | to the receiver | version (1 byte, 1), number of offers that follow (4 bytes), smaller each time, size (8 bytes), name (UTF-8, the rest) |
-//! | 0x50465402 | answer | to the sender | 0 to go on or 1 for refused (1 byte), reason (UTF-8, the rest) |
+//! | 0x50465401 | offer | to the receiver | version (1 byte), number of offers that follow (4 bytes), smaller each time, size (8 bytes), in version 2 more (below), name (UTF-8, the rest) |
+//! | 0x50465402 | answer | to the sender | below |
 //! | 0x50465403 | data | to the receiver | the next bytes of the file, 1 to 524,288 of them |
 //! | 0x50465404 | end | to the receiver | SHA-256 of all of it (32 bytes) |
 //! | 0x50465405 | verdict | to the sender | 0 for stored or 1 for failed (1 byte), reason (UTF-8, the rest) |
+//! | 0x50465406 | proof | to the receiver | SHA-256 of each beginning that was asked about (32 bytes each) |
+//! | 0x50465407 | sign of life | both | 0 (1 byte); this side is at work, and something will follow |
+//!
+//! An offer of version 2 has before the name: 0 for a file or 1 for a directory (1 byte), flags (1 byte; bit 0: the content follows without
+//! waiting), nine permission bits (4 bytes, all ones: unknown), time of modification in seconds since 1970 (8 bytes, signed) and nanoseconds (4 bytes, a
+//! thousand million or more: unknown). A size of all ones is unknown. The name may be a path with `/`.
+//!
+//! The first byte of an answer is
+//!
+//! * 0: go on, from the byte that follows (8 bytes; nothing: from the beginning);
+//! * 1: refused, for the reason that follows;
+//! * 2: prove what the file has up to each of the offsets that follow (8 bytes each, falling, at most 16). The sender answers with a proof, and the receiver with
+//!   another answer, 0, 1 or 3. The sender shows digests, so that nobody learns from a receiver what it has;
+//! * 3: not wanted, since it is there already; what is there follows.
+//!
+//! The answer to a directory, and to an offer whose content follows at once (65,536 bytes at most), is a verdict, or an answer 1 or 3. A sender may have any number of these
+//! on their way.
 //!
 //! The verdict "stored" is given when the content is on the disk under its final name. "Failed" may come at any time
 //! after the answer; then the sender aborts. After the verdict on the last offer, or its refusal, both sides shut the
 //! association down. Whether that succeeds changes nothing: after a while they abort it.
 //!
+//! **Versions.** Version 1 has whole files, the answers 0 and 1, and no proof or sign of life. A receiver that knows version 2 indicates the adaptation code point
+//! [`ADAPTATION`] in the handshake (RFC 5061 section 4.2.6), as [`association_config`] does; to others a sender speaks version 1. A receiver takes both.
+//!
 //! # Limits
 //!
 //! A [`Quota`] limits what one sender may store, how many of its offers are refused before the association ends, and how many
-//! summaries are kept of what it did. [`polypath::EndpointConfig`] limits the senders themselves, and their memory.
+//! summaries are kept of what it did. [`Inbox::max_total`] limits all senders together, [`Incomplete`] what is kept of incomplete files. [`polypath::EndpointConfig`] limits the senders themselves, and their memory.
 //!
 //! # Time
 //!
@@ -88,24 +110,35 @@
 //! least rate ([`PeerLimits`]).
 #![forbid(unsafe_code)]
 
+mod batch;
 mod config;
 mod destination;
 mod error;
 mod event;
 mod frame;
 mod inbox;
+mod ledger;
 mod limits;
 mod name;
+mod pace;
+mod part;
 mod quota;
+mod reader;
 mod receiver;
 mod report;
+mod retry;
 mod sender;
+mod sink;
+mod small;
 mod source;
 mod wait;
 mod writer;
 
-pub use config::{ConfigError, MIN_BUFFER_BYTES, PORT, association_config, check_config};
-pub use destination::{Existing, FileError};
+pub use batch::{Batch, LeftOut, check_files};
+pub use config::{
+    ADAPTATION, ConfigError, MIN_BUFFER_BYTES, PORT, association_config, check_config,
+};
+pub use destination::{Existing, FileError, Incomplete};
 pub use error::{ReceiveError, SendError, Violation};
 pub use event::Event;
 pub use frame::FrameError;
@@ -116,4 +149,4 @@ pub use quota::{Quota, QuotaError};
 pub use receiver::Receiver;
 pub use report::{BlockedReport, FileReport, FileStatus, PathReport, Report, SCHEMA, Side};
 pub use sender::Sender;
-pub use source::{SourceError, check_files};
+pub use source::SourceError;

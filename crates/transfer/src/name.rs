@@ -6,6 +6,10 @@ use thiserror::Error;
 /// Longest name in bytes that common file systems take.
 const MAX_BYTES: usize = 255;
 
+/// Longest path in bytes, and its most components.
+const MAX_PATH_BYTES: usize = 2000;
+const MAX_DEPTH: usize = 64;
+
 /// Why a name is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
@@ -25,6 +29,9 @@ pub enum NameError {
     /// A separator, or a character that changes how others are shown.
     #[error("the name {0:?} contains {1:?}; only plain names are accepted, no paths")]
     Forbidden(String, char),
+    /// A path of too many bytes or directories.
+    #[error("the path has more than {MAX_PATH_BYTES} bytes or {MAX_DEPTH} parts")]
+    LongPath,
     /// A hidden file, where those are refused.
     #[error("the name {0:?} begins with a dot: the file would be hidden")]
     Hidden(String),
@@ -60,14 +67,41 @@ pub(crate) fn check(name: &[u8]) -> Result<&str, NameError> {
     Ok(name)
 }
 
-/// Refuses a name that begins with a dot: a hidden file may configure the programs of its owner.
+/// The path if each of its components [can be a name](check): it leads from a directory to something below it on any system. Components
+/// are separated by `/`.
+pub(crate) fn check_path(path: &[u8]) -> Result<&str, NameError> {
+    let mut components = 0;
+    for component in path.split(|byte| *byte == b'/') {
+        // An empty component makes a path absolute, or is a second separator.
+        if component.is_empty() && path.len() > 1 {
+            let shown = shown(path);
+            return Err(NameError::Forbidden(shown, '/'));
+        }
+        check(component)?;
+        components += 1;
+    }
+    if path.len() > MAX_PATH_BYTES || components > MAX_DEPTH {
+        return Err(NameError::LongPath);
+    }
+    std::str::from_utf8(path).map_err(|_| NameError::NotUtf8)
+}
+
+/// Refuses a path with a component that begins with a dot: a hidden file may configure the programs of its owner.
 pub(crate) fn check_visible(name: &str) -> Result<(), NameError> {
-    if name.starts_with('.') { Err(NameError::Hidden(name.to_owned())) } else { Ok(()) }
+    match name.split('/').find(|component| component.starts_with('.')) {
+        Some(hidden) => Err(NameError::Hidden(hidden.to_owned())),
+        None => Ok(()),
+    }
 }
 
 /// A name as it may be shown, whatever it contains.
 pub(crate) fn shown(name: &[u8]) -> String {
-    printable(&String::from_utf8_lossy(&name[..name.len().min(MAX_BYTES)]), MAX_BYTES)
+    printable(&String::from_utf8_lossy(&name[..name.len().min(MAX_PATH_BYTES)]), MAX_PATH_BYTES)
+}
+
+/// The first part of a name as it may be shown: a peer whose offers are refused cannot fill a log with them.
+pub(crate) fn shown_briefly(name: &[u8]) -> String {
+    printable(&shown(name), MAX_BYTES)
 }
 
 /// Separators of any system, and what could steer a terminal.
@@ -139,7 +173,46 @@ mod tests {
         assert_eq!(shown(b"a\x1b[2J\nb"), "a?[2J?b");
         assert_eq!(shown("x\u{202e}y\u{2028}".as_bytes()), "x?y?");
         assert_eq!(shown(b"\xff"), "\u{fffd}");
-        assert_eq!(shown(&[b'x'; 1000]).len(), 255);
+        assert_eq!(shown(&[b'x'; 5000]).len(), 2000);
+    }
+
+    #[test]
+    fn paths_below_a_directory_pass() {
+        for path in ["a", "a/b", "photos/2024/ä.jpg", ".git/config"] {
+            assert_eq!(check_path(path.as_bytes()), Ok(path));
+        }
+        assert!(check_visible("a/b").is_ok());
+        for hidden in [".git/config", "a/.b/c", "a/.b"] {
+            assert!(matches!(check_visible(hidden), Err(NameError::Hidden(_))), "{hidden}");
+        }
+    }
+
+    #[test]
+    fn paths_out_of_a_directory_are_refused() {
+        for path in [
+            "",
+            "/",
+            "/etc/passwd",
+            "a//b",
+            "a/",
+            "..",
+            "a/../b",
+            "./a",
+            "a/.",
+            "a\\b",
+            "a/nul",
+            "a/b\0",
+        ] {
+            assert!(check_path(path.as_bytes()).is_err(), "{path:?}");
+        }
+        assert!(check_path(b"a/\xff").is_err());
+        assert_eq!(
+            check_path("a/".repeat(65).trim_end_matches('/').as_bytes()),
+            Err(NameError::LongPath)
+        );
+        let long = format!("{0}/{0}/{0}/{0}/{0}/{0}/{0}/{0}", "x".repeat(255));
+        assert_eq!(check_path(long.as_bytes()), Err(NameError::LongPath));
+        assert!(matches!(check_path(&[b'x'; 256]), Err(NameError::TooLong(256))));
     }
 
     #[test]

@@ -45,6 +45,18 @@ pub enum QuotaError {
         /// Size of the file.
         size: u64,
     },
+    /// All senders together would store more than so many bytes.
+    #[error(
+        "this receiver accepts at most {limit} bytes altogether; {left} of them are left, and the file has {size}"
+    )]
+    Total {
+        /// Most bytes.
+        limit: u64,
+        /// Bytes that may still be accepted.
+        left: u64,
+        /// Size of the file, or of what came of it.
+        size: u64,
+    },
 }
 
 /// What a sender has used of its quota.
@@ -82,6 +94,18 @@ impl Account {
     pub(crate) fn accepted(&mut self, size: u64) {
         self.files = self.files.saturating_add(1);
         self.bytes = self.bytes.saturating_add(size);
+    }
+
+    /// More came of a file whose size was not known.
+    pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), QuotaError> {
+        if let Some(limit) = self.quota.max_bytes {
+            let left = limit.saturating_sub(self.bytes);
+            if bytes > left {
+                return Err(QuotaError::Bytes { limit, left, size: bytes });
+            }
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        Ok(())
     }
 
     /// An offer was refused. The error is the number of refusals that were allowed.

@@ -1,25 +1,33 @@
 //! Receives the files of one association.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use polypath::text::with_causes;
 use polypath::{Association, Message, ReceivedMessage};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::destination::{Existing, FileError, PartialFile};
+use crate::destination::{Existing, FileError, Incomplete, Target, make_directories};
 use crate::error::{ReceiveError, Violation};
 use crate::event::{Event, Observer};
-use crate::frame::{self, Digest, Frame, Offer};
-use crate::limits::{PeerLimits, Watch};
+use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
+use crate::ledger::{Claim, Ledger, Reservation};
+use crate::limits::{PeerLimits, Stalled, Watch};
 use crate::name;
+use crate::part::{MIN_KEPT, part_name, sweep};
 use crate::quota::{Account, Quota};
 use crate::report::{FileReport, Files, Report, Side};
-use crate::wait::{SHUTDOWN_LIMIT, shut_down, watched};
-use crate::writer::{Finished, Stopped, Writer};
+use crate::sink::Sink;
+use crate::small::{MOST_EAGER, Outcome, hand_on, store};
+use crate::wait::{SHUTDOWN_LIMIT, shut_down, watched, with_signs_of_life};
+use crate::writer::{Begun, Finished, Plan, Stopped, Wanted, Writer};
 
 /// Longest message with content; no sender makes one that comes near. Bounds the memory that a peer can take.
 const LONGEST_MESSAGE: usize = 512 << 10;
+/// Bytes that a sender hashes in a second, at least.
+const HASH_RATE: u64 = 10_000_000;
 
 /// Receives the files of one association, of which [`Inbox::accept`](crate::Inbox::accept) makes one for each sender.
 ///
@@ -43,12 +51,19 @@ const LONGEST_MESSAGE: usize = 512 << 10;
 pub struct Receiver {
     association: Association,
     rules: Rules,
+    ledger: Arc<Ledger>,
+    /// Name of the sender, if senders have keys.
+    owner: Option<String>,
+    /// Notified when another sender goes on with the file that this one left.
+    evicted: Arc<Notify>,
     begin: Instant,
     watch: Watch,
     observer: Observer,
     current: Option<Current>,
     files: Files,
     account: Account,
+    /// Whether the sender knows version 2 of the protocol.
+    knows_signs_of_life: bool,
     error: Option<String>,
 }
 
@@ -57,19 +72,30 @@ pub struct Receiver {
 pub(crate) struct Rules {
     pub(crate) directory: PathBuf,
     pub(crate) existing: Existing,
+    pub(crate) incomplete: Incomplete,
     /// Whether names that begin with a dot are accepted.
     pub(crate) accepts_hidden: bool,
     pub(crate) limits: PeerLimits,
     pub(crate) quota: Quota,
+    /// Most bytes that all senders together may store.
+    pub(crate) max_total: Option<u64>,
+    /// Where content goes in place of the directory.
+    pub(crate) sink: Option<Sink>,
 }
 
 /// The file that is being received.
 #[derive(Debug)]
 struct Current {
     name: String,
-    size: u64,
+    /// Bytes, if its sender knows.
+    size: Option<u64>,
+    /// Bytes that need not be sent.
+    resumed: u64,
+    received: u64,
     begin: Instant,
     writer: Writer,
+    reservation: Reservation,
+    claim: Option<Claim>,
 }
 
 /// Why content does not come any more.
@@ -80,21 +106,45 @@ enum Stop {
     Association(ReceiveError),
 }
 
+impl From<FileError> for Stop {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<ReceiveError> for Stop {
+    fn from(error: ReceiveError) -> Self {
+        Self::Association(error)
+    }
+}
+
 impl Receiver {
-    pub(crate) fn new(association: Association, rules: Rules) -> Self {
+    pub(crate) fn new(association: Association, rules: Rules, ledger: Arc<Ledger>) -> Self {
         let watch = Watch::new(rules.limits, association.progress_bytes());
         let quota = rules.quota;
         Self {
             association,
             rules,
+            ledger,
+            owner: None,
+            evicted: Arc::default(),
             begin: Instant::now(),
             watch,
             observer: Observer::default(),
             current: None,
             files: Files::at_most(quota.max_summaries),
             account: Account::new(quota),
+            knows_signs_of_life: false,
             error: None,
         }
+    }
+
+    /// Names the sender, for example by its key. An incomplete file that a sender with a name left is gone on with by a sender
+    /// with the same name only.
+    #[must_use]
+    pub fn owner(mut self, name: impl Into<String>) -> Self {
+        self.owner = Some(name.into());
+        self
     }
 
     /// Calls `observe` for each [`Event`], in the task that receives: it must not block.
@@ -128,17 +178,21 @@ impl Receiver {
     /// # Errors
     ///
     /// A file or the association failed, or the sender broke the protocol or was slower than the [`PeerLimits`] of the inbox
-    /// allow. The association is aborted, and nothing incomplete is left.
+    /// allow. The association is aborted; an incomplete file is removed, or kept as the [`Incomplete`] of the inbox says.
     pub async fn run(&mut self) -> Result<(), ReceiveError> {
-        let received = self.receive_files().await;
+        let evicted = Arc::clone(&self.evicted);
+        let received = tokio::select! {
+            received = self.receive_files() => received,
+            () = evicted.notified() => Err(ReceiveError::TakenOver),
+        };
         if let Err(error) = &received {
             self.abort(with_causes(error)).await;
         }
         received
     }
 
-    /// Aborts the association. `reason` is sent to the sender and is the error of the report. Incomplete files are removed
-    /// first.
+    /// Aborts the association. `reason` is sent to the sender and is the error of the report. Incomplete files are removed, or kept
+    /// for the sender, first.
     pub async fn abort(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         self.discard(&reason).await;
@@ -149,17 +203,20 @@ impl Receiver {
     async fn receive_files(&mut self) -> Result<(), ReceiveError> {
         let mut left = None;
         loop {
-            let message = self.hear().await?.ok_or(ReceiveError::SenderLeft)?;
-            let offer = match Frame::decode(message) {
-                Ok(Frame::Offer(offer)) => offer,
-                Ok(other) => return Err(violation(Violation::NoOffer(other.kind()))),
-                Err(error) => return Err(violation(error.into())),
+            let offer = match self.hear().await?.ok_or(ReceiveError::SenderLeft)? {
+                Frame::Offer(offer) => offer,
+                other => return Err(violation(Violation::NoOffer(other.kind()))),
             };
             if left.is_some_and(|left| offer.following >= left) {
                 return Err(violation(Violation::EndlessOffers(offer.following)));
             }
             left = Some(offer.following);
-            self.receive_file(&offer).await?;
+            self.knows_signs_of_life = offer.version >= Version::Second;
+            match (offer.kind, offer.eager) {
+                (Kind::Directory, _) => self.receive_directory(&offer).await?,
+                (Kind::File, true) => self.receive_small(&offer).await?,
+                (Kind::File, false) => self.receive_file(&offer).await?,
+            }
             if offer.following == 0 {
                 break;
             }
@@ -167,17 +224,140 @@ impl Receiver {
         shut_down(&self.association, self.rules.limits.idle_timeout).await
     }
 
-    async fn receive_file(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
-        let begun = self.begin(offer).await;
-        let reply = begun.as_ref().map(|_| ()).map_err(|error| with_causes(error));
-        self.say(frame::answer(&reply)).await?;
-        if let Err(reason) = reply {
-            self.current = None;
-            self.conclude(FileReport::refused(name::shown(&offer.name), reason), None);
-            return self.account.refused().map_err(ReceiveError::Refused);
+    /// The name of what is offered, if it and its size are acceptable.
+    fn admit(&self, offer: &Offer) -> Result<String, FileError> {
+        self.account.check(offer.size.unwrap_or(0))?;
+        let name = match offer.version {
+            Version::First => name::check(&offer.name)?,
+            Version::Second => name::check_path(&offer.name)?,
+        };
+        if !self.rules.accepts_hidden {
+            name::check_visible(name)?;
         }
-        self.account.accepted(offer.size);
-        match self.take_content(offer).await {
+        Ok(name.to_owned())
+    }
+
+    fn target(&self, offer: &Offer, name: String) -> Target {
+        Target {
+            directory: self.rules.directory.clone(),
+            name,
+            size: offer.size,
+            mode: offer.mode,
+            modified: offer.modified,
+            existing: self.rules.existing,
+        }
+    }
+
+    async fn receive_directory(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
+        let made = match self.admit(offer) {
+            Ok(_) if self.rules.sink.is_some() => Err(FileError::NoDirectories),
+            Ok(name) => {
+                let below = self.rules.directory.clone();
+                let make = move || make_directories(&below, &name);
+                match tokio::task::spawn_blocking(make).await {
+                    Ok(made) => made,
+                    Err(error) => Err(error.into()),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(()) => {
+                self.account.accepted(0);
+                self.conclude(FileReport::directory(name::shown(&offer.name)), None);
+                self.say(frame::verdict(&Ok(()))).await
+            }
+            Err(error) => self.refuse(offer, with_causes(&error)).await,
+        }
+    }
+
+    /// Receives a file whose content follows the offer at once.
+    async fn receive_small(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
+        let begin = Instant::now();
+        let size = offer.size.unwrap_or(u64::MAX);
+        if size > MOST_EAGER {
+            return Err(violation(Violation::EagerSize(size)));
+        }
+        let mut content = Vec::new();
+        let claimed = loop {
+            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
+                Frame::Data(message) => {
+                    if (content.len() + message.len()) as u64 > size {
+                        return Err(FileError::TooLong(size).into());
+                    }
+                    message.fragments().for_each(|part| content.extend_from_slice(part));
+                }
+                Frame::End(digest) => break digest,
+                other => return Err(violation(Violation::WithinFile(other.kind()))),
+            }
+        };
+        let admitted = self.admit(offer).and_then(|name| {
+            let reservation = self.ledger.reserve(size, self.rules.max_total)?;
+            Ok((self.target(offer, name), reservation))
+        });
+        let (target, reservation) = match admitted {
+            Ok(admitted) => admitted,
+            Err(error) => return self.refuse(offer, with_causes(&error)).await,
+        };
+        self.account.accepted(size);
+        let shown = name::shown(&offer.name);
+        let promised = self.ledger.unwritten().saturating_sub(size);
+        let sink = self.rules.sink.clone();
+        let work = move || match sink {
+            Some(sink) => hand_on(&sink, target, &content, claimed),
+            None => store(target, &content, claimed, promised),
+        };
+        let storing = tokio::task::spawn_blocking(work);
+        match storing.await.unwrap_or_else(|error| Outcome::Failed(error.into())) {
+            Outcome::Stored(stored) => {
+                reservation.stored();
+                let file = FileReport::stored(shown, size, 0, &claimed, begin.elapsed());
+                self.conclude(file, stored.warning);
+                self.say(frame::verdict(&Ok(()))).await
+            }
+            Outcome::There(what) => {
+                self.conclude(FileReport::there(shown, what.to_owned()), None);
+                self.say(frame::answer(&Answer::There(what.to_owned()))).await
+            }
+            Outcome::Refused(error) => self.refuse(offer, with_causes(&error)).await,
+            Outcome::Failed(error) => {
+                let reason = with_causes(&error);
+                self.conclude(FileReport::failed(shown, reason.clone()), None);
+                self.refuse_rest(reason).await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Refuses what is offered.
+    async fn refuse(&mut self, offer: &Offer, reason: String) -> Result<(), ReceiveError> {
+        self.say(frame::answer(&Answer::Refused(reason.clone()))).await?;
+        self.conclude(FileReport::refused(name::shown_briefly(&offer.name), reason), None);
+        self.account.refused().map_err(ReceiveError::Refused)
+    }
+
+    async fn receive_file(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
+        let answer = match self.begin(offer).await {
+            Ok(answer) => answer,
+            Err(Stop::Association(error)) => return Err(error),
+            Err(Stop::File(error)) => {
+                self.current = None;
+                return self.refuse(offer, with_causes(&error)).await;
+            }
+        };
+        self.say(frame::answer(&answer)).await?;
+        let offset = match answer {
+            Answer::From(offset) => offset,
+            Answer::There(what) => {
+                self.current = None;
+                self.conclude(FileReport::there(name::shown(&offer.name), what), None);
+                return Ok(());
+            }
+            // `begin` gives neither.
+            Answer::Refused(_) | Answer::Prove(_) => return Ok(()),
+        };
+        self.account.accepted(offer.size.unwrap_or(0));
+        match self.take_content(offer, offset).await {
             Ok(()) => self.say(frame::verdict(&Ok(()))).await,
             Err(Stop::Association(error)) => Err(error),
             Err(Stop::File(error)) => {
@@ -189,87 +369,231 @@ impl Receiver {
         }
     }
 
-    async fn begin(&mut self, offer: &Offer) -> Result<(), FileError> {
-        self.account.check(offer.size)?;
-        let rules = &self.rules;
-        let name = name::check(&offer.name)?.to_owned();
-        if !rules.accepts_hidden {
-            name::check_visible(&name)?;
+    /// Opens what is offered, and finds out with the sender how much of it is wanted.
+    async fn begin(&mut self, offer: &Offer) -> Result<Answer, Stop> {
+        let name = self.admit(offer)?;
+        let is_kept = self.rules.sink.is_none()
+            && self.rules.incomplete != Incomplete::Discard
+            && offer.version >= Version::Second
+            && offer.size.is_some_and(|size| size >= MIN_KEPT);
+        let (mut part, mut claim) = (None, None);
+        if is_kept {
+            let hidden = part_name(self.owner.as_deref(), &name);
+            claim = self.ledger.claim(&hidden, &self.evicted).await;
+            if claim.is_none() {
+                return Err(FileError::Busy(name).into());
+            }
+            self.sweep(&hidden).await?;
+            part = Some(hidden);
         }
-        let (size, directory, existing) = (offer.size, rules.directory.clone(), rules.existing);
+        let promised = self.ledger.unwritten();
+        let size = offer.size.unwrap_or(0);
+        let reservation =
+            self.ledger.reserve(size, self.rules.max_total).map_err(FileError::from)?;
+        let target = self.target(offer, name);
+        let compares = offer.version >= Version::Second;
         let shown = name::shown(&offer.name);
-        let writer = Writer::start(move || PartialFile::create(&directory, &name, size, existing));
-        let current = Current { name: shown, size, begin: Instant::now(), writer };
-        self.current.insert(current).writer.begun().await
+        let writer = match self.rules.sink.clone() {
+            Some(sink) => Writer::into_sink(sink, shown).map_err(FileError::Create)?,
+            None => Writer::start(Plan { target, part, promised, compares }),
+        };
+        let current = Current {
+            name: name::shown(&offer.name),
+            size: offer.size,
+            resumed: 0,
+            received: 0,
+            begin: Instant::now(),
+            writer,
+            reservation,
+            claim,
+        };
+        let current = self.current.insert(current);
+        match current.writer.begun().await? {
+            Begun::Fresh => Ok(Answer::From(0)),
+            Begun::There(what) => Ok(Answer::There(what.to_owned())),
+            Begun::Prove(offsets) => self.compare(offsets).await,
+        }
+    }
+
+    /// Removes incomplete files that nobody has come back for, except one.
+    async fn sweep(&mut self, except: &str) -> Result<(), FileError> {
+        if !self.ledger.is_sweep_due() {
+            return Ok(());
+        }
+        let (directory, ledger) = (self.rules.directory.clone(), Arc::clone(&self.ledger));
+        let (rule, except) = (self.rules.incomplete, except.to_owned());
+        let work = move || sweep(&directory, &ledger, rule, &except);
+        Ok(tokio::task::spawn_blocking(work).await?)
+    }
+
+    /// Asks the sender what it has, and compares.
+    async fn compare(&mut self, offsets: Vec<u64>) -> Result<Answer, Stop> {
+        let longest = offsets.first().copied().unwrap_or(0);
+        let asked = offsets.len();
+        self.say(frame::answer(&Answer::Prove(offsets))).await?;
+        let digests = self.hear_proof(longest).await?;
+        if digests.len() > asked {
+            return Err(ReceiveError::Protocol(Violation::Proofs(digests.len())).into());
+        }
+        let Some(current) = &mut self.current else { return Ok(Answer::From(0)) };
+        let proving = current.writer.prove(digests);
+        let wanted = with_signs_of_life(&self.association, proving).await?;
+        Ok(match wanted {
+            Wanted::Nothing => Answer::There("the same is there already".to_owned()),
+            Wanted::From(offset) => {
+                current.resumed = offset;
+                current.received = offset;
+                current.reservation.written(offset);
+                Answer::From(offset)
+            }
+        })
+    }
+
+    /// Waits for digests, with patience for a sender that reads a long file.
+    async fn hear_proof(&mut self, bytes: u64) -> Result<Vec<Digest>, ReceiveError> {
+        let idle_timeout = self.rules.limits.idle_timeout;
+        let usual = std::mem::replace(
+            &mut self.watch,
+            Watch::new(
+                PeerLimits { idle_timeout, min_rate: None },
+                self.association.progress_bytes(),
+            ),
+        );
+        let most = idle_timeout.saturating_add(Duration::from_secs(bytes / HASH_RATE));
+        let heard = timeout(most, self.hear()).await;
+        self.watch = usual;
+        match heard.map_err(|_| Stalled::Idle(most))?? {
+            Some(Frame::Proof(digests)) => Ok(digests),
+            Some(other) => Err(violation(Violation::WithinFile(other.kind()))),
+            None => Err(ReceiveError::SenderStopped),
+        }
     }
 
     /// Receives and stores the file that was begun.
-    async fn take_content(&mut self, offer: &Offer) -> Result<(), Stop> {
+    async fn take_content(&mut self, offer: &Offer, offset: u64) -> Result<(), Stop> {
         let Some(current) = &self.current else { return Ok(()) };
-        self.observer.hear(&Event::Begun { name: current.name.clone(), bytes: offer.size });
+        let (name, bytes) = (current.name.clone(), offer.size.unwrap_or(0));
+        self.observer.hear(&Event::Begun { name: name.clone(), bytes });
+        if offset > 0 {
+            self.observer.hear(&Event::Resumed { name, bytes: offset });
+        }
         let claimed = self.collect(offer.size).await?;
         let Some(current) = &mut self.current else { return Ok(()) };
-        let finished = current.writer.store(claimed).await.map_err(Stop::File)?;
+        let storing = current.writer.store(claimed);
+        let finished = match offer.version {
+            Version::First => storing.await?,
+            Version::Second => with_signs_of_life(&self.association, storing).await?,
+        };
         if let Some(current) = self.current.take() {
-            self.conclude(current.finished(&finished), finished.warning());
+            let file = current.finished(&finished);
+            current.reservation.stored();
+            self.conclude(file, finished.warning().map(str::to_owned));
         }
         Ok(())
     }
 
     /// Hands content to the writer until the end, and gives the digest that the peer claims.
-    async fn collect(&mut self, size: u64) -> Result<Digest, Stop> {
-        let mut received = 0_u64;
+    async fn collect(&mut self, size: Option<u64>) -> Result<Digest, Stop> {
         loop {
-            let message = match self.hear().await {
-                Ok(Some(message)) => message,
-                Ok(None) => return Err(Stop::Association(ReceiveError::SenderStopped)),
-                Err(error) => return Err(Stop::Association(error)),
-            };
-            match Frame::decode(message).map_err(|error| broken(error.into()))? {
+            let received = self.current.as_ref().map_or(0, |current| current.received);
+            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
                 Frame::Data(message) if message.len() > LONGEST_MESSAGE => {
-                    return Err(broken(Violation::LongMessage(message.len())));
+                    return Err(violation(Violation::LongMessage(message.len())).into());
                 }
                 Frame::Data(message) => {
                     let bytes = message.len() as u64;
-                    received += bytes;
-                    if received > size {
-                        return Err(Stop::File(FileError::TooLong(size)));
+                    match size {
+                        Some(size) if received + bytes > size => {
+                            return Err(self.spoiled(FileError::TooLong(size)).await);
+                        }
+                        Some(_) => {}
+                        None => self.grow(bytes)?,
                     }
                     self.write(message).await?;
                     self.observer.hear(&Event::Progress { bytes });
                 }
-                Frame::End(_) if received < size => {
-                    return Err(Stop::File(FileError::TooShort { received, offered: size }));
+                Frame::End(_) if size.is_some_and(|size| received < size) => {
+                    let offered = size.unwrap_or(0);
+                    return Err(self.spoiled(FileError::TooShort { received, offered }).await);
                 }
                 Frame::End(digest) => return Ok(digest),
-                other => return Err(broken(Violation::WithinFile(other.kind()))),
+                other => return Err(violation(Violation::WithinFile(other.kind())).into()),
             }
         }
     }
 
+    /// More came of a file whose size is not known.
+    fn grow(&mut self, bytes: u64) -> Result<(), FileError> {
+        self.account.grow(bytes)?;
+        match &mut self.current {
+            Some(current) => Ok(current.reservation.extend(bytes, self.rules.max_total)?),
+            None => Ok(()),
+        }
+    }
+
+    /// What came is not what was offered: nothing of it is kept.
+    async fn spoiled(&mut self, error: FileError) -> Stop {
+        if let Some(current) = &mut self.current {
+            current.writer.spoil().await;
+        }
+        Stop::File(error)
+    }
+
     async fn write(&mut self, message: ReceivedMessage) -> Result<(), Stop> {
         let Some(current) = &mut self.current else { return Ok(()) };
-        match current.writer.write(message).await {
-            Ok(()) => Ok(()),
+        let bytes = message.len() as u64;
+        let written = match current.writer.try_write(message) {
+            None => Ok(()),
+            // A disk or a reader that is slow is no silence of this side.
+            Some(message) if self.knows_signs_of_life => {
+                with_signs_of_life(&self.association, current.writer.write(message)).await
+            }
+            Some(message) => current.writer.write(message).await,
+        };
+        match written {
+            Ok(()) => {
+                current.received += bytes;
+                current.reservation.written(bytes);
+                if let Some(claim) = &current.claim {
+                    claim.moved(bytes);
+                }
+                Ok(())
+            }
             // The disk is the cause if the writer has stopped, and the peer is to know.
             Err(Stopped) => Err(Stop::File(current.writer.failure().await)),
         }
     }
 
-    /// Discards the file that is being received, if any, and waits until it is removed.
+    /// Gives the file up that is being received, if any, and waits until it is removed or kept.
     async fn discard(&mut self, reason: &str) {
         // It stays in its place meanwhile, so that another attempt can follow one that was dropped.
         let Some(current) = &mut self.current else { return };
         let finished = current.writer.discard().await;
-        let Some(current) = self.current.take() else { return };
-        match finished {
-            Some(finished) => self.conclude(current.finished(&finished), finished.warning()),
-            None => self.conclude(FileReport::failed(current.name, reason.to_owned()), None),
+        let Some(mut current) = self.current.take() else { return };
+        let warning = finished.as_ref().and_then(Finished::warning).map(str::to_owned);
+        let file = match &finished {
+            Some(finished) => current.finished(finished),
+            None => {
+                let kept = self.kept(&mut current);
+                FileReport::failed(current.name.clone(), reason.to_owned()).keeping(kept)
+            }
+        };
+        if finished.is_some() {
+            current.reservation.stored();
         }
+        self.conclude(file, warning);
     }
 
-    fn conclude(&mut self, file: FileReport, warning: Option<&str>) {
-        let warning = warning.map(str::to_owned);
+    /// Bytes of an incomplete file that are still there.
+    fn kept(&self, current: &mut Current) -> u64 {
+        let Some(claim) = &mut current.claim else { return 0 };
+        let path = self.rules.directory.join(claim.part());
+        let kept = std::fs::metadata(path).map_or(0, |found| found.len());
+        claim.keeps(kept);
+        kept
+    }
+
+    fn conclude(&mut self, file: FileReport, warning: Option<String>) {
         self.observer.hear(&Event::Ended { file: file.clone(), warning });
         self.files.add(file);
     }
@@ -286,11 +610,19 @@ impl Receiver {
         let _ = timeout(SHUTDOWN_LIMIT, understood).await;
     }
 
-    async fn hear(&mut self) -> Result<Option<ReceivedMessage>, ReceiveError> {
-        let association = &self.association;
-        let heard =
-            watched(&mut self.watch, || association.progress_bytes(), association.receive());
-        Ok(heard.await??)
+    /// The next frame that says something; nothing after the last.
+    async fn hear(&mut self) -> Result<Option<Frame>, ReceiveError> {
+        loop {
+            let association = &self.association;
+            let heard =
+                watched(&mut self.watch, || association.progress_bytes(), association.receive());
+            let Some(message) = heard.await?? else { return Ok(None) };
+            match Frame::decode(message) {
+                Ok(Frame::Working) => {}
+                Ok(frame) => return Ok(Some(frame)),
+                Err(error) => return Err(violation(error.into())),
+            }
+        }
     }
 
     async fn say(&mut self, message: Message) -> Result<(), ReceiveError> {
@@ -303,16 +635,12 @@ impl Receiver {
 
 impl Current {
     fn finished(&self, finished: &Finished) -> FileReport {
-        let elapsed = self.begin.elapsed();
-        FileReport::stored(self.name.clone(), self.size, &finished.digest, elapsed)
+        let (elapsed, bytes) = (self.begin.elapsed(), self.size.unwrap_or(self.received));
+        FileReport::stored(self.name.clone(), bytes, self.resumed, &finished.digest, elapsed)
     }
 }
 
 /// The peer does not keep to the protocol: nothing it says can be trusted to mean what it seems.
 fn violation(violation: Violation) -> ReceiveError {
     ReceiveError::Protocol(violation)
-}
-
-fn broken(error: Violation) -> Stop {
-    Stop::Association(violation(error))
 }

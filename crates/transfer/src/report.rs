@@ -61,8 +61,62 @@ pub struct Report {
     pub files: Vec<FileReport>,
     /// Files that were tried after those. A receiver keeps the summaries of a limited number ([`Quota`](crate::Quota)).
     pub files_omitted: u64,
-    /// The paths of the association.
+    /// Associations that carried them: more than one if some failed.
+    pub associations: u32,
+    /// The paths of all associations; one between the same addresses counts once.
     pub paths: Vec<PathReport>,
+}
+
+/// What was sent over associations that have ended.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Past {
+    associations: u32,
+    paths: Vec<PathReport>,
+    blocked: BlockedReport,
+}
+
+impl Past {
+    /// Takes note of one more.
+    pub(crate) fn add(&mut self, side: Side, association: &Association, elapsed: Duration) {
+        self.associations += 1;
+        self.blocked = self.blocked.plus(blocked(association));
+        merge(&mut self.paths, paths(side, association, elapsed));
+    }
+}
+
+impl BlockedReport {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            application: self.application + other.application,
+            congestion_window: self.congestion_window + other.congestion_window,
+            peer_window: self.peer_window + other.peer_window,
+            no_path: self.no_path + other.no_path,
+        }
+    }
+}
+
+/// Adds what later paths did to earlier ones between the same addresses.
+fn merge(paths: &mut Vec<PathReport>, later: Vec<PathReport>) {
+    for path in later {
+        match paths
+            .iter_mut()
+            .find(|other| (other.local, other.remote) == (path.local, path.remote))
+        {
+            None => paths.push(path),
+            Some(other) => {
+                *other = PathReport {
+                    bytes: path.bytes + other.bytes,
+                    goodput_bit_s: path.goodput_bit_s + other.goodput_bit_s,
+                    data_packets_sent: path.data_packets_sent + other.data_packets_sent,
+                    fast_retransmissions: path.fast_retransmissions + other.fast_retransmissions,
+                    timeout_retransmissions: path.timeout_retransmissions
+                        + other.timeout_retransmissions,
+                    timeouts: path.timeouts + other.timeouts,
+                    ..path
+                }
+            }
+        }
+    }
 }
 
 /// Seconds in which no data could be sent, by cause.
@@ -80,11 +134,14 @@ pub struct BlockedReport {
 }
 
 /// What became of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum FileStatus {
     /// It is on the receiver's disk under its name, and verified.
     Stored,
+    /// The same is there already, or it need not be sent.
+    There,
     /// The receiver does not want it. Others may follow.
     Refused,
     /// It could not be read, sent, received or stored.
@@ -98,10 +155,12 @@ pub struct FileReport {
     /// Its name, without any characters that could steer a terminal.
     pub name: String,
     /// What became of it.
-    #[serde(skip)]
     pub status: FileStatus,
     /// Its size if it was stored, otherwise 0.
     pub bytes: u64,
+    /// Bytes that were at the receiver before: of a file that was stored, those that were not sent again; of one that was not, those
+    /// that another attempt need not send.
+    pub resumed_bytes: u64,
     /// SHA-256 of its content in hexadecimal digits, if it was stored.
     pub sha256: Option<String>,
     /// Seconds that it took, if it was stored.
@@ -110,6 +169,9 @@ pub struct FileReport {
     pub goodput_bit_s: f64,
     /// Why it was not stored.
     pub error: Option<String>,
+    /// What is there instead, if it need not be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub there: Option<String>,
 }
 
 /// One path.
@@ -164,8 +226,22 @@ impl Report {
             blocked_s: blocked(association),
             files,
             files_omitted,
+            associations: 1,
             paths: paths(side, association, elapsed),
         }
+    }
+
+    /// The same with what earlier associations did.
+    pub(crate) fn after(mut self, past: Past) -> Self {
+        self.associations += past.associations;
+        self.blocked_s = self.blocked_s.plus(past.blocked);
+        let elapsed = self.duration_s.max(1e-9);
+        let own = std::mem::replace(&mut self.paths, past.paths);
+        merge(&mut self.paths, own);
+        for path in &mut self.paths {
+            path.goodput_bit_s = path.bytes as f64 * 8.0 / elapsed;
+        }
+        self
     }
 
     /// The report of a sender that tried to connect for `elapsed` and failed, which [`Sender`](crate::Sender) has no part in.
@@ -181,24 +257,40 @@ impl Report {
             blocked_s: BlockedReport::default(),
             files: Vec::new(),
             files_omitted: 0,
+            associations: 0,
             paths: Vec::new(),
         }
     }
 }
 
 impl FileReport {
-    /// A file that is on the receiver's disk, verified.
-    pub(crate) fn stored(name: String, bytes: u64, digest: &Digest, elapsed: Duration) -> Self {
+    /// A file that is on the receiver's disk, verified. The first `resumed` bytes were there before.
+    pub(crate) fn stored(
+        name: String,
+        bytes: u64,
+        resumed: u64,
+        digest: &Digest,
+        elapsed: Duration,
+    ) -> Self {
         let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
-            name,
-            status: FileStatus::Stored,
             bytes,
+            resumed_bytes: resumed,
             sha256: Some(sha256),
             duration_s: elapsed.as_secs_f64(),
-            goodput_bit_s: per_second(bytes, elapsed),
-            error: None,
+            goodput_bit_s: per_second(bytes.saturating_sub(resumed), elapsed),
+            ..Self::new(name, FileStatus::Stored)
         }
+    }
+
+    /// A directory that is on the receiver's disk.
+    pub(crate) fn directory(name: String) -> Self {
+        Self::new(name + "/", FileStatus::Stored)
+    }
+
+    /// A file that need not be sent.
+    pub(crate) fn there(name: String, what: String) -> Self {
+        Self { there: Some(what), ..Self::new(name, FileStatus::There) }
     }
 
     /// A file that is not.
@@ -211,15 +303,27 @@ impl FileReport {
         Self::not_stored(name, FileStatus::Refused, error)
     }
 
+    /// The same, with so many bytes that were kept.
+    pub(crate) fn keeping(mut self, bytes: u64) -> Self {
+        self.resumed_bytes = bytes;
+        self
+    }
+
     fn not_stored(name: String, status: FileStatus, error: String) -> Self {
+        Self { error: Some(error), ..Self::new(name, status) }
+    }
+
+    fn new(name: String, status: FileStatus) -> Self {
         Self {
             name,
             status,
             bytes: 0,
+            resumed_bytes: 0,
             sha256: None,
             duration_s: 0.0,
             goodput_bit_s: 0.0,
-            error: Some(error),
+            error: None,
+            there: None,
         }
     }
 }

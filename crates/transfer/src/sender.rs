@@ -1,30 +1,33 @@
-//! Sends files over an association.
+//! Sends files over an association, or over one after the other.
 
-use std::io::Read;
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
 use polypath::text::with_causes;
 use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Message, PathStats, Peer};
-use sha2::{Digest as _, Sha256};
-use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, spawn_blocking};
+use polypath_units::BitRate;
+use tokio::task::spawn_blocking;
 
+use crate::batch::{Batch, Entry};
+use crate::config::ADAPTATION;
 use crate::error::SendError;
 use crate::event::{Event, Observer};
-use crate::frame::{self, Digest, Frame, Offer, Reply};
+use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
 use crate::name;
-use crate::report::{FileReport, Files, Report, Side};
-use crate::source::Source;
-use crate::wait::{shut_down, while_progressing};
+use crate::pace::Pace;
+use crate::reader::{Beginning, Reader, prove, read_small};
+use crate::report::{FileReport, Files, Past, Report, Side};
+use crate::small::MOST_EAGER;
+use crate::source::{Links, Source, base_name};
+use crate::wait::{shut_down, while_progressing, with_signs_of_life};
 
-/// Messages read ahead from the disk.
-const MESSAGES_AHEAD: usize = 32;
 /// Size that data messages come close to: large enough that their cost does not matter, small beside the buffers.
 const MESSAGE_SIZE: usize = 64 << 10;
 /// Default of the idle timeout: a receiver must be able to write a file to its disk within it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// Small files and directories whose verdicts are waited for at a time.
+const MOST_PENDING: usize = 64;
 
 /// Sends files over an association, one after the other.
 ///
@@ -46,22 +49,44 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 #[derive(Debug)]
 pub struct Sender {
     association: Association,
+    version: Version,
     begin: Instant,
     idle_timeout: Duration,
     /// Size of the send buffer in bytes: no message can be larger.
     send_buffer: u64,
+    pace: Pace,
     observer: Observer,
     files: Files,
+    /// What is to be sent, and how many entries of it are done with.
+    batch: Batch,
+    done: usize,
+    /// What was sent over associations that have ended.
+    past: Past,
     error: Option<String>,
 }
 
 /// What became of a file.
 enum Outcome {
-    Stored(Digest),
+    Stored {
+        digest: Digest,
+        bytes: u64,
+        resumed: u64,
+    },
+    /// It need not be sent.
+    There(String),
     /// Not wanted; the next one may be.
     Refused(String),
     /// Nothing more can be sent.
     Broken(SendError),
+}
+
+/// What was sent without waiting for its verdict.
+struct Pending {
+    name: String,
+    kind: Kind,
+    bytes: u64,
+    digest: Digest,
+    begin: Instant,
 }
 
 impl Sender {
@@ -84,18 +109,23 @@ impl Sender {
     pub fn new(association: Association) -> Self {
         let send_buffer = association.stats().send_buffer_size_bytes;
         Self {
+            version: version(&association),
             association,
             begin: Instant::now(),
             idle_timeout: IDLE_TIMEOUT,
             send_buffer,
+            pace: Pace::default(),
             observer: Observer::default(),
             files: Files::all(),
+            batch: Batch::default(),
+            done: 0,
+            past: Past::default(),
             error: None,
         }
     }
 
     /// Longest time without any progress before the association is aborted. Default: 300 s. The receiver must be able to
-    /// write a file to its disk within that time.
+    /// write a file to its disk within that time, if it has version 1 of the protocol.
     #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
@@ -107,6 +137,13 @@ impl Sender {
     #[must_use]
     pub fn send_buffer_bytes(mut self, bytes: u64) -> Self {
         self.send_buffer = bytes;
+        self
+    }
+
+    /// Sends content no faster than this, on average. Default: as fast as the paths allow.
+    #[must_use]
+    pub fn limit_rate(mut self, rate: Option<BitRate>) -> Self {
+        self.pace = Pace::of(rate);
         self
     }
 
@@ -129,10 +166,12 @@ impl Sender {
 
     /// The report of the transfer so far.
     pub fn into_report(self) -> Report {
-        Report::new(Side::Sender, &self.association, self.files, self.begin.elapsed(), self.error)
+        let elapsed = self.begin.elapsed();
+        let report = Report::new(Side::Sender, &self.association, self.files, elapsed, self.error);
+        report.after(self.past)
     }
 
-    /// Sends files, and ends the association when the receiver has stored or refused the last of them. A file that is not
+    /// Sends files and directories, and ends the association when the receiver has stored or refused the last of them. A file that is not
     /// sent, because it cannot be opened or the receiver refuses it, is in [`files`](Self::files) and no error: the others
     /// are sent. [`check_files`](crate::check_files) finds many of these before.
     ///
@@ -141,15 +180,24 @@ impl Sender {
     /// # Errors
     ///
     /// The receiver or the association failed, the receiver was [idle](Self::idle_timeout) for too long, or a file could not be
-    /// read to its end. The association is aborted, and the receiver keeps nothing that is incomplete.
+    /// read to its end. The association is aborted. The receiver may keep what came of a file, for a later attempt.
     pub async fn send<P>(&mut self, paths: impl IntoIterator<Item = P>) -> Result<(), SendError>
     where
         P: Into<PathBuf>,
     {
-        let paths = paths.into_iter().map(Into::into).collect();
-        let sent = self.send_files(paths).await;
+        self.send_batch(Batch::lenient(paths.into_iter().map(Into::into))).await
+    }
+
+    /// The same for a batch that was checked before.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`send`](Self::send).
+    pub async fn send_batch(&mut self, batch: Batch) -> Result<(), SendError> {
+        self.begin_batch(batch);
+        let sent = self.go_on().await;
         if let Err(error) = &sent {
-            self.abort(with_causes(error));
+            self.give_up(error);
         }
         sent
     }
@@ -161,87 +209,302 @@ impl Sender {
         self.error = Some(reason);
     }
 
-    async fn send_files(&mut self, paths: Vec<PathBuf>) -> Result<(), SendError> {
-        let mut following = u32::try_from(paths.len()).map_err(SendError::TooManyFiles)?;
-        for path in paths {
-            following -= 1;
-            let begin = Instant::now();
-            let shown = path.file_name().map(|base| name::shown(base.as_encoded_bytes()));
-            let shown = shown.unwrap_or_else(|| path.display().to_string());
-            let source = match spawn_blocking(move || Source::open(&path)).await? {
-                Ok(source) => source,
-                // It has gone or changed since it was looked at; the others are still to be sent.
-                Err(error) => {
-                    self.conclude(FileReport::failed(shown, with_causes(&error)));
-                    continue;
-                }
-            };
-            let (name, size) = (source.name().to_owned(), source.size());
-            let (file, broken) = match self.send_file(source, following).await {
-                Outcome::Stored(digest) => {
-                    (FileReport::stored(name, size, &digest, begin.elapsed()), None)
-                }
-                Outcome::Refused(reason) => (FileReport::refused(name, reason), None),
-                Outcome::Broken(error) => {
-                    (FileReport::failed(name, with_causes(&error)), Some(error))
-                }
-            };
-            self.conclude(file);
-            if let Some(error) = broken {
-                return Err(error);
+    /// Begins with a batch.
+    pub(crate) fn begin_batch(&mut self, batch: Batch) {
+        (self.batch, self.done) = (batch, 0);
+    }
+
+    /// The file that was being sent has failed for good, and with it the transfer.
+    pub(crate) fn give_up(&mut self, error: &SendError) {
+        let reason = with_causes(error);
+        if let Some(entry) = self.batch.entries().get(self.done) {
+            self.conclude(FileReport::failed(name::shown(entry.name().as_bytes()), reason.clone()));
+        }
+        self.abort(reason);
+    }
+
+    /// Goes on over another association, since the present one has ended.
+    pub(crate) fn continue_over(&mut self, association: Association) {
+        let elapsed = self.begin.elapsed();
+        self.past.add(Side::Sender, &self.association, elapsed);
+        self.version = version(&association);
+        self.association = association;
+    }
+
+    /// Whether what is sent now can be sent again.
+    pub(crate) fn can_begin_again(&self) -> bool {
+        !matches!(self.batch.entries().get(self.done), Some(Entry::Input { .. }))
+    }
+
+    /// Entries of the batch that are done with.
+    pub(crate) fn done(&self) -> usize {
+        self.done
+    }
+
+    pub(crate) fn tell(&mut self, event: &Event) {
+        self.observer.hear(event);
+    }
+
+    /// Sends what is left of the batch.
+    pub(crate) async fn go_on(&mut self) -> Result<(), SendError> {
+        u32::try_from(self.batch.len()).map_err(SendError::TooManyFiles)?;
+        let mut pending = VecDeque::new();
+        // What is pending comes before the next one.
+        let mut next = self.done;
+        while let Some(entry) = self.batch.entries().get(next).cloned() {
+            let following = u32::try_from(self.batch.len() - next - 1).unwrap_or(u32::MAX);
+            next += 1;
+            self.send_entry(entry, following, &mut pending).await?;
+            while pending.len() >= MOST_PENDING {
+                self.settle(&mut pending).await?;
             }
+        }
+        while !pending.is_empty() {
+            self.settle(&mut pending).await?;
         }
         // Every file is on the receiver's disk, whatever becomes of the association.
         let _ = shut_down::<SendError>(&self.association, self.idle_timeout).await;
         Ok(())
     }
 
+    async fn send_entry(
+        &mut self,
+        entry: Entry,
+        following: u32,
+        pending: &mut VecDeque<Pending>,
+    ) -> Result<(), SendError> {
+        let begin = Instant::now();
+        let shown = name::shown(entry.name().as_bytes());
+        if self.version < Version::Second && !entry.is_single_file() {
+            let reason =
+                "the receiver has an older version of this program, which takes single files only";
+            let file = FileReport::refused(shown, reason.to_owned());
+            return self.settle_and_conclude(pending, file).await;
+        }
+        let opened = match entry {
+            Entry::Directory { name } => {
+                self.say(frame::offer(&self.offer_of(following, &name, Kind::Directory))).await?;
+                let (kind, digest) = (Kind::Directory, Digest::default());
+                pending.push_back(Pending { name: shown, kind, bytes: 0, digest, begin });
+                return Ok(());
+            }
+            Entry::Input { name } => Ok(Source::input(&name)),
+            Entry::File { path, name, links } => {
+                spawn_blocking(move || Source::open(&path, &name, links)).await?
+            }
+            Entry::Unknown { path } => {
+                let open = move || Source::open(&path, &base_name(&path)?, Links::Follow);
+                spawn_blocking(open).await?
+            }
+        };
+        let source = match opened {
+            Ok(source) => source,
+            // It has gone or changed since it was looked at; the others are still to be sent.
+            Err(error) => {
+                let file = FileReport::failed(shown, with_causes(&error));
+                return self.settle_and_conclude(pending, file).await;
+            }
+        };
+        if let Some(bytes) = source.size().filter(|bytes| *bytes <= MOST_EAGER)
+            && self.version >= Version::Second
+        {
+            let sent = self.send_small(source, following, bytes).await?;
+            pending.push_back(Pending {
+                name: shown,
+                kind: Kind::File,
+                bytes,
+                digest: sent,
+                begin,
+            });
+            return Ok(());
+        }
+        while !pending.is_empty() {
+            self.settle(pending).await?;
+        }
+        let file = match self.send_file(source, following).await {
+            Outcome::Stored { digest, bytes, resumed } => {
+                FileReport::stored(shown, bytes, resumed, &digest, begin.elapsed())
+            }
+            Outcome::There(what) => FileReport::there(shown, what),
+            Outcome::Refused(reason) => FileReport::refused(shown, reason),
+            Outcome::Broken(error) => return Err(error),
+        };
+        self.conclude(file);
+        Ok(())
+    }
+
+    /// Takes note of a file that is not sent, after those before it.
+    async fn settle_and_conclude(
+        &mut self,
+        pending: &mut VecDeque<Pending>,
+        file: FileReport,
+    ) -> Result<(), SendError> {
+        while !pending.is_empty() {
+            self.settle(pending).await?;
+        }
+        self.conclude(file);
+        Ok(())
+    }
+
+    /// Waits for what became of the first of those that are pending.
+    async fn settle(&mut self, pending: &mut VecDeque<Pending>) -> Result<(), SendError> {
+        let Some(first) = pending.pop_front() else { return Ok(()) };
+        let name = first.name;
+        let file = match self.hear().await? {
+            Frame::Verdict(Ok(())) if first.kind == Kind::Directory => FileReport::directory(name),
+            Frame::Verdict(Ok(())) => {
+                FileReport::stored(name, first.bytes, 0, &first.digest, first.begin.elapsed())
+            }
+            Frame::Verdict(Err(reason)) => return Err(SendError::ReceiverFailed(reason)),
+            Frame::Answer(Answer::Refused(reason)) => FileReport::refused(name, refused(&reason)),
+            Frame::Answer(Answer::There(what)) => FileReport::there(name, what),
+            other => return Err(out_of_turn(&other, "instead of a verdict")),
+        };
+        self.conclude(file);
+        Ok(())
+    }
+
     fn conclude(&mut self, file: FileReport) {
         self.observer.hear(&Event::Ended { file: file.clone(), warning: None });
         self.files.add(file);
+        self.done += 1;
+    }
+
+    fn offer_of(&self, following: u32, name: &str, kind: Kind) -> Offer {
+        Offer {
+            version: self.version,
+            following,
+            size: Some(0),
+            kind,
+            eager: false,
+            mode: None,
+            modified: None,
+            name: name.to_owned().into(),
+        }
+    }
+
+    fn offer_of_file(&self, following: u32, source: &Source) -> Offer {
+        let (size, mode, modified) = (source.size(), source.mode(), source.modified());
+        Offer { size, mode, modified, ..self.offer_of(following, source.name(), Kind::File) }
+    }
+
+    /// Sends a small file without waiting for anything.
+    async fn send_small(
+        &mut self,
+        source: Source,
+        following: u32,
+        bytes: u64,
+    ) -> Result<Digest, SendError> {
+        let name = source.name().to_owned();
+        let offer = Offer { eager: true, ..self.offer_of_file(following, &source) };
+        let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
+        self.say(frame::offer(&offer)).await?;
+        self.observer.hear(&Event::Begun { name, bytes });
+        let longest = self.send_buffer.min(self.association.stats().peer_window_bytes);
+        let size = message_size(&self.association.path_stats(), longest);
+        let mut rest = content;
+        while !rest.is_empty() {
+            let part = rest.split_to(size.min(rest.len()));
+            let bytes = part.len() as u64;
+            self.pace.wait(bytes).await;
+            self.say(frame::data(part)).await?;
+            self.observer.hear(&Event::Progress { bytes });
+        }
+        self.say(frame::end(&digest)).await?;
+        Ok(digest)
     }
 
     async fn send_file(&mut self, source: Source, following: u32) -> Outcome {
-        let offer = Offer { following, size: source.size(), name: source.name().to_owned().into() };
-        let answer = match self.ask(&offer).await {
-            Ok(answer) => answer,
-            Err(error) => return Outcome::Broken(error),
-        };
-        if let Err(reason) = answer {
-            return Outcome::Refused(format!("refused by the receiver: {reason}"));
+        match self.try_send_file(source, following).await {
+            Ok(outcome) => outcome,
+            Err(error) => Outcome::Broken(error),
         }
-        let (name, bytes) = (source.name().to_owned(), source.size());
-        self.observer.hear(&Event::Begun { name, bytes });
-        let association = self.association.clone();
-        let longest = self.send_buffer.min(association.stats().peer_window_bytes);
-        let mut reader = Reader::start(source, message_size(&association.path_stats(), longest));
-        let sent = tokio::select! {
-            biased;
-            early = early_frame(&association) => Err(early),
-            sent = self.send_content(&mut reader) => sent,
-        };
-        let stored = match sent {
-            Ok(digest) => self.finish(&digest).await.map(|()| digest),
-            Err(error) => Err(error),
-        };
-        stored.map_or_else(Outcome::Broken, Outcome::Stored)
     }
 
-    async fn ask(&mut self, offer: &Offer) -> Result<Reply, SendError> {
-        self.say(frame::offer(offer)).await?;
+    async fn try_send_file(
+        &mut self,
+        source: Source,
+        following: u32,
+    ) -> Result<Outcome, SendError> {
+        let offer = self.offer_of_file(following, &source);
+        self.say(frame::offer(&offer)).await?;
+        let answer = self.hear_answer().await?;
+        let (source, from, answer) = match answer {
+            Answer::Prove(offsets) => self.prove(source, offsets).await?,
+            Answer::From(offset) if offset > 0 => return Err(SendError::WrongOffset(offset)),
+            answer => (source, Beginning::default(), answer),
+        };
+        match answer {
+            Answer::Refused(reason) => return Ok(Outcome::Refused(refused(&reason))),
+            Answer::There(what) => return Ok(Outcome::There(what)),
+            Answer::From(_) | Answer::Prove(_) => {}
+        }
+        let (name, bytes) = (source.name().to_owned(), source.size().unwrap_or(0));
+        self.observer.hear(&Event::Begun { name: name.clone(), bytes });
+        let resumed = from.offset;
+        if resumed > 0 {
+            self.observer.hear(&Event::Resumed { name, bytes: resumed });
+        }
+        let association = self.association.clone();
+        let longest = self.send_buffer.min(association.stats().peer_window_bytes);
+        let size = message_size(&association.path_stats(), longest);
+        let mut reader = Reader::start(source, from, size).map_err(SendError::NoThread)?;
+        let (digest, sent) = tokio::select! {
+            biased;
+            early = early_frame(&association) => return Err(early),
+            sent = self.send_content(&mut reader) => sent?,
+        };
+        self.finish(&digest).await?;
+        Ok(Outcome::Stored { digest, bytes: resumed + sent, resumed })
+    }
+
+    async fn hear_answer(&mut self) -> Result<Answer, SendError> {
         match self.hear().await? {
             Frame::Answer(answer) => Ok(answer),
             other => Err(out_of_turn(&other, "instead of an answer")),
         }
     }
 
-    async fn send_content(&mut self, reader: &mut Reader) -> Result<Digest, SendError> {
+    /// Says what this side has up to some offsets, and hears from where on the content is wanted.
+    async fn prove(
+        &mut self,
+        source: Source,
+        offsets: Vec<u64>,
+    ) -> Result<(Source, Beginning, Answer), SendError> {
+        let size = source.size().unwrap_or(0);
+        if let Some(beyond) = offsets.iter().find(|offset| **offset > size) {
+            return Err(SendError::WrongOffset(*beyond));
+        }
+        let proving = prove(source, offsets);
+        let (source, found) = with_signs_of_life(&self.association, proving).await?;
+        let digest =
+            |(_, digest): &(u64, sha2::Sha256)| sha2::Digest::finalize(digest.clone()).into();
+        let digests: Vec<Digest> = found.iter().map(digest).collect();
+        self.say(frame::proof(&digests)).await?;
+        let answer = self.hear_answer().await?;
+        let from = match answer {
+            Answer::From(0) | Answer::Refused(_) | Answer::There(_) => Beginning::default(),
+            Answer::From(wanted) => match found.into_iter().find(|(offset, _)| *offset == wanted) {
+                Some((offset, digest)) => Beginning { offset, digest },
+                None => return Err(SendError::WrongOffset(wanted)),
+            },
+            Answer::Prove(_) => {
+                return Err(out_of_turn(&Frame::Answer(answer), "a second time for one file"));
+            }
+        };
+        Ok((source, from, answer))
+    }
+
+    async fn send_content(&mut self, reader: &mut Reader) -> Result<(Digest, u64), SendError> {
+        let mut sent = 0;
         while let Some(content) = reader.content.recv().await {
             let bytes = content.len() as u64;
+            self.pace.wait(bytes).await;
             self.say(frame::data(content)).await?;
+            sent += bytes;
             self.observer.hear(&Event::Progress { bytes });
         }
-        (&mut reader.thread).await?
+        Ok((reader.digest().await?, sent))
     }
 
     async fn finish(&mut self, digest: &Digest) -> Result<(), SendError> {
@@ -264,6 +527,18 @@ impl Sender {
     }
 }
 
+/// The version that the receiver at the other end knows.
+fn version(association: &Association) -> Version {
+    match association.peer_adaptation() {
+        Some(ADAPTATION) => Version::Second,
+        _ => Version::First,
+    }
+}
+
+fn refused(reason: &str) -> String {
+    format!("refused by the receiver: {reason}")
+}
+
 /// The receiver says something before it has the whole file.
 async fn early_frame(association: &Association) -> SendError {
     match next_frame(association).await {
@@ -273,9 +548,15 @@ async fn early_frame(association: &Association) -> SendError {
     }
 }
 
+/// The next frame that says something.
 async fn next_frame(association: &Association) -> Result<Frame, SendError> {
-    let message = association.receive().await?.ok_or(SendError::ReceiverLeft)?;
-    Frame::decode(message).map_err(SendError::Protocol)
+    loop {
+        let message = association.receive().await?.ok_or(SendError::ReceiverLeft)?;
+        match Frame::decode(message).map_err(SendError::Protocol)? {
+            Frame::Working => {}
+            frame => return Ok(frame),
+        }
+    }
 }
 
 fn out_of_turn(frame: &Frame, place: &'static str) -> SendError {
@@ -292,43 +573,6 @@ fn message_size(paths: &[PathStats], buffer: u64) -> usize {
     }
 }
 
-/// A thread that reads and hashes.
-struct Reader {
-    content: mpsc::Receiver<Bytes>,
-    thread: JoinHandle<Result<Digest, SendError>>,
-}
-
-impl Reader {
-    fn start(source: Source, message_size: usize) -> Self {
-        let (queue, content) = mpsc::channel(MESSAGES_AHEAD);
-        Self { content, thread: spawn_blocking(move || read_all(source, message_size, &queue)) }
-    }
-}
-
-/// Reads as many bytes as the file had when it was opened: what is appended meanwhile is left out.
-fn read_all(
-    mut source: Source,
-    message_size: usize,
-    queue: &mpsc::Sender<Bytes>,
-) -> Result<Digest, SendError> {
-    let mut digest = Sha256::new();
-    let mut rest = source.size();
-    while rest > 0 {
-        let len = message_size.min(usize::try_from(rest).unwrap_or(usize::MAX));
-        let mut content = BytesMut::zeroed(len);
-        if let Err(error) = source.read_exact(&mut content) {
-            let (name, bytes) = (source.name().to_owned(), source.size());
-            return Err(SendError::Read { name, bytes, source: error });
-        }
-        digest.update(&content);
-        rest -= len as u64;
-        if queue.blocking_send(content.freeze()).is_err() {
-            return Err(SendError::Ended);
-        }
-    }
-    Ok(digest.finalize().into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -338,36 +582,5 @@ mod tests {
         assert_eq!(message_size(&[], 1 << 30), MESSAGE_SIZE);
         assert_eq!(message_size(&[], 3000), 1500);
         assert_eq!(message_size(&[], 0), 1);
-    }
-
-    #[test]
-    fn a_file_that_shrinks_is_an_error() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "content").unwrap();
-        let source = Source::open(&path).unwrap();
-        std::fs::write(&path, "less").unwrap();
-        let (queue, _content) = mpsc::channel(4);
-        let error = read_all(source, 100, &queue).unwrap_err();
-        assert!(error.to_string().contains("7 bytes at the beginning"), "{error}");
-    }
-
-    #[test]
-    fn what_is_appended_meanwhile_is_left_out() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, "content").unwrap();
-        let source = Source::open(&path).unwrap();
-        std::fs::write(&path, "content and more").unwrap();
-        let (queue, mut content) = mpsc::channel(4);
-        let digest = read_all(source, 3, &queue).unwrap();
-        drop(queue);
-        let mut read = Vec::new();
-        while let Some(part) = content.blocking_recv() {
-            assert!(part.len() <= 3);
-            read.extend_from_slice(&part);
-        }
-        assert_eq!(read, b"content");
-        assert_eq!(digest, <[u8; 32]>::from(Sha256::digest(b"content")));
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use polypath::{Association, AssociationError};
 use tokio::time::{Instant, timeout};
 
+use crate::frame;
 use crate::limits::{PeerLimits, Stalled, Watch};
 
 /// Longest time for the shutdown of an association over which everything was said.
@@ -32,6 +33,24 @@ pub(crate) async fn while_progressing<T>(
     let limits = PeerLimits { idle_timeout, min_rate: None };
     let mut watch = Watch::new(limits, association.progress_bytes());
     watched(&mut watch, || association.progress_bytes(), wanted).await
+}
+
+/// Pause between two signs of life.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// Waits for work of this side, and lets the peer know now and then that it goes on.
+pub(crate) async fn with_signs_of_life<T>(
+    association: &Association,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    loop {
+        match timeout(SIGN_OF_LIFE, &mut work).await {
+            Ok(done) => return done,
+            // Where there is no room for it, other messages wait for the peer.
+            Err(_) => drop(association.try_send(frame::working())),
+        }
+    }
 }
 
 /// Waits for something that depends on the peer, as long as `watch` allows; `progress` gives the bytes moved so far.

@@ -1,12 +1,18 @@
 //! The thread that hashes, writes and stores one file.
 
+use std::fs::File;
+use std::io;
+use std::thread;
+
 use polypath::ReceivedMessage;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 
-use crate::destination::{FileError, PartialFile, Stored};
+use crate::destination::{Existing, FileError, Found, Target};
 use crate::frame::Digest;
+use crate::part::{Beginnings, PartialFile, Stored, beginnings};
+use crate::sink::Sink;
 
 /// Messages between network and disk. When the disk is slower, they wait in the association's receive buffer, whose
 /// window then slows the sender.
@@ -14,22 +20,60 @@ const MESSAGES_AHEAD: usize = 32;
 /// Bytes hashed and written at a time.
 const WRITE_SIZE: usize = 256 << 10;
 
+/// A file that is to be written.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) target: Target,
+    /// The hidden name under which it is kept if it does not become complete.
+    pub(crate) part: Option<String>,
+    /// Bytes of the disk that are promised to others.
+    pub(crate) promised: u64,
+    /// Whether the sender can say what it has, so that it need not send what is there.
+    pub(crate) compares: bool,
+}
+
+/// What was found when a file was to begin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Begun {
+    /// All of it is wanted.
+    Fresh,
+    /// The sender is to say what it has up to these offsets, which fall.
+    Prove(Vec<u64>),
+    /// Nothing of it is wanted.
+    There(&'static str),
+}
+
+/// What is wanted of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted {
+    /// The content from this byte on.
+    From(u64),
+    /// Nothing: the same is there.
+    Nothing,
+}
+
 /// What the thread is to do.
 #[derive(Debug)]
 enum Order {
+    /// Compare these digests of the sender's beginnings, and say what is wanted.
+    Prove(Vec<Digest>, oneshot::Sender<Wanted>),
     /// Append content.
     Write(ReceivedMessage),
     /// Give the file its name if its digest is this one.
     Store(Digest),
+    /// Keep nothing of it.
+    Spoil,
 }
 
-/// A file that is being written. To abandon it, call [`discard`](Self::discard), which waits until nothing is
-/// left of it; merely dropping it lets the thread clean up later.
+/// A file that is being written. To abandon it, call [`discard`](Self::discard), which waits until the thread has let go of
+/// it; merely dropping it lets the thread clean up later.
 #[derive(Debug)]
 pub(crate) struct Writer {
     orders: mpsc::Sender<Order>,
-    begun: Option<oneshot::Receiver<()>>,
-    thread: Option<JoinHandle<Result<Finished, FileError>>>,
+    begun: Option<oneshot::Receiver<Begun>>,
+    outcome: Option<oneshot::Receiver<Result<Finished, FileError>>>,
+    /// Whether what takes the content may block for ever.
+    may_block: bool,
 }
 
 /// A file that was stored, and the digest of its content.
@@ -51,31 +95,60 @@ impl Finished {
 pub(crate) struct Stopped;
 
 impl Writer {
-    /// Starts a thread that writes the file that `create` makes.
-    pub(crate) fn start(
-        create: impl FnOnce() -> Result<PartialFile, FileError> + Send + 'static,
-    ) -> Self {
+    /// Starts a thread that writes a file.
+    pub(crate) fn start(plan: Plan) -> Self {
         let (orders, queue) = mpsc::channel(MESSAGES_AHEAD);
         let (told, begun) = oneshot::channel();
-        let thread = spawn_blocking(move || {
-            let file = create()?;
-            // Nobody waits for it if the file is to be discarded.
-            let _ = told.send(());
-            serve(file, queue)
-        });
-        Self { orders, begun: Some(begun), thread: Some(thread) }
+        let (end, outcome) = oneshot::channel();
+        // The runtime waits for it at its end, so that nothing is left behind.
+        spawn_blocking(move || end.send(work(plan, queue, told)));
+        Self { orders, begun: Some(begun), outcome: Some(outcome), may_block: false }
     }
 
-    /// Waits until the file exists.
-    pub(crate) async fn begun(&mut self) -> Result<(), FileError> {
+    /// Starts a thread that hands content on.
+    pub(crate) fn into_sink(sink: Sink, name: String) -> io::Result<Self> {
+        let (orders, queue) = mpsc::channel(MESSAGES_AHEAD);
+        let (told, begun) = oneshot::channel();
+        let (end, outcome) = oneshot::channel();
+        let work = move || {
+            let _ = told.send(Begun::Fresh);
+            let _ = end.send(pass_on(&sink, &name, queue));
+        };
+        thread::Builder::new().name("content".to_owned()).spawn(work)?;
+        Ok(Self { orders, begun: Some(begun), outcome: Some(outcome), may_block: true })
+    }
+
+    /// Waits until the file exists, or need not.
+    pub(crate) async fn begun(&mut self) -> Result<Begun, FileError> {
         let told = match &mut self.begun {
             Some(begun) => begun.await,
-            None => Ok(()),
+            None => return Err(self.failure().await),
         };
         self.begun = None;
         match told {
-            Ok(()) => Ok(()),
+            Ok(begun) => Ok(begun),
             Err(_) => Err(self.failure().await),
+        }
+    }
+
+    /// Compares what the sender says it has with what is here.
+    pub(crate) async fn prove(&mut self, digests: Vec<Digest>) -> Result<Wanted, FileError> {
+        let (told, wanted) = oneshot::channel();
+        let _ = self.orders.send(Order::Prove(digests, told)).await;
+        match wanted.await {
+            Ok(wanted) => Ok(wanted),
+            Err(_) => Err(self.failure().await),
+        }
+    }
+
+    /// Appends content, if there is room for it at once; gives it back otherwise.
+    pub(crate) fn try_write(&self, message: ReceivedMessage) -> Option<ReceivedMessage> {
+        match self.orders.try_send(Order::Write(message)) {
+            Ok(()) => None,
+            Err(error) => match error.into_inner() {
+                Order::Write(message) => Some(message),
+                _ => None,
+            },
         }
     }
 
@@ -91,6 +164,11 @@ impl Writer {
         self.outcome().await
     }
 
+    /// Nothing of the content is to be kept.
+    pub(crate) async fn spoil(&self) {
+        let _ = self.orders.send(Order::Spoil).await;
+    }
+
     /// Why the thread has stopped.
     pub(crate) async fn failure(&mut self) -> FileError {
         match self.outcome().await {
@@ -99,35 +177,167 @@ impl Writer {
         }
     }
 
-    /// Gives the file up and waits until it is gone. If it was too late, because the file has just been stored, gives
-    /// where.
+    /// Gives the file up and waits until nobody writes to it: what came of it is removed or kept. If it was too late, because the
+    /// file has just been stored, gives where.
     pub(crate) async fn discard(&mut self) -> Option<Finished> {
         // The thread stops at the next order when nobody can give any.
         self.orders = mpsc::channel(1).0;
+        if self.may_block {
+            return None;
+        }
         self.outcome().await.ok()
     }
 
     async fn outcome(&mut self) -> Result<Finished, FileError> {
-        let Some(thread) = &mut self.thread else { return Err(FileError::Done) };
-        let outcome = thread.await;
-        self.thread = None;
-        outcome?
+        let Some(outcome) = &mut self.outcome else { return Err(FileError::Done) };
+        let told = outcome.await;
+        self.outcome = None;
+        // A thread that has said nothing has panicked.
+        told.unwrap_or(Err(FileError::ThreadFailed))
     }
 }
 
-fn serve(mut file: PartialFile, mut queue: mpsc::Receiver<Order>) -> Result<Finished, FileError> {
+/// What the thread does.
+fn work(
+    plan: Plan,
+    mut queue: mpsc::Receiver<Order>,
+    told: oneshot::Sender<Begun>,
+) -> Result<Finished, FileError> {
+    let same = match plan.target.look()? {
+        Found::There(why) if plan.compares => {
+            let _ = told.send(Begun::There(why));
+            return Err(FileError::Done);
+        }
+        Found::SameSize(file) if plan.compares => Some(file),
+        Found::SameSize(_) if plan.target.existing == Existing::Replace => None,
+        Found::There(_) | Found::SameSize(_) => return Err(FileError::Exists(plan.target.name)),
+        Found::Nothing => None,
+    };
+    if let Some(file) = same {
+        let size = plan.target.size.unwrap_or(0);
+        // Nobody waits for it if the file is to be discarded.
+        let _ = told.send(Begun::Prove(vec![size]));
+        return match compare(file, size, &mut queue)? {
+            // It is told and ends.
+            (Wanted::Nothing, told) => {
+                let _ = told.send(Wanted::Nothing);
+                Err(FileError::Done)
+            }
+            (_, told) if plan.target.existing == Existing::Replace => {
+                let mut file = open(&plan)?;
+                file.go_on_from(0)?;
+                let _ = told.send(Wanted::From(0));
+                serve(file, Sha256::new(), queue)
+            }
+            _ => Err(FileError::Differs(plan.target.name)),
+        };
+    }
+    let mut file = open(&plan)?;
+    let offsets = if plan.compares { file.offsets() } else { Vec::new() };
+    if offsets.is_empty() {
+        file.go_on_from(0)?;
+        let _ = told.send(Begun::Fresh);
+        return serve(file, Sha256::new(), queue);
+    }
+    let _ = told.send(Begun::Prove(offsets.clone()));
+    // What cannot be read begins anew.
+    let found = file.beginnings(&offsets, || queue.is_closed()).unwrap_or_default();
+    let Some(Order::Prove(digests, told)) = queue.blocking_recv() else {
+        return Err(FileError::Ended);
+    };
+    let (offset, digest) = longest(found, &offsets, &digests);
+    file.go_on_from(offset)?;
+    let _ = told.send(Wanted::From(offset));
+    serve(file, digest, queue)
+}
+
+fn open(plan: &Plan) -> Result<PartialFile, FileError> {
+    match &plan.part {
+        Some(part) => PartialFile::open(plan.target.clone(), part, plan.promised),
+        None => PartialFile::create(plan.target.clone(), plan.promised),
+    }
+}
+
+/// Compares a whole file with what its sender has.
+fn compare(
+    mut file: File,
+    size: u64,
+    queue: &mut mpsc::Receiver<Order>,
+) -> Result<(Wanted, oneshot::Sender<Wanted>), FileError> {
+    let found = match beginnings(&mut file, &[size], || queue.is_closed()) {
+        Ok(found) => found,
+        // It has become shorter: it is another one.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Beginnings::new(),
+        Err(error) => return Err(FileError::Read(error)),
+    };
+    let Some(Order::Prove(digests, told)) = queue.blocking_recv() else {
+        return Err(FileError::Ended);
+    };
+    let here = found.into_iter().next().map(|(_, digest)| Digest::from(digest.finalize()));
+    let is_same = here.is_some() && here == digests.first().copied();
+    Ok((if is_same { Wanted::Nothing } else { Wanted::From(0) }, told))
+}
+
+/// The longest beginning that is the same on both sides.
+fn longest(found: Beginnings, offsets: &[u64], digests: &[Digest]) -> (u64, Sha256) {
+    let is_same = |(offset, digest): &(u64, Sha256)| {
+        let place = offsets.iter().position(|other| other == offset);
+        let theirs = place.and_then(|place| digests.get(place));
+        theirs == Some(&Digest::from(digest.clone().finalize()))
+    };
+    found.into_iter().find(is_same).unwrap_or((0, Sha256::new()))
+}
+
+/// Hands content on as it comes. Whether it was right is known at the end.
+fn pass_on(
+    sink: &Sink,
+    name: &str,
+    mut queue: mpsc::Receiver<Order>,
+) -> Result<Finished, FileError> {
     let mut digest = Sha256::new();
+    while let Some(order) = queue.blocking_recv() {
+        match order {
+            Order::Write(_) | Order::Store(_) if queue.is_closed() => break,
+            Order::Write(message) => {
+                for fragment in message.fragments() {
+                    digest.update(fragment);
+                    sink.write(fragment).map_err(FileError::Write)?;
+                }
+            }
+            Order::Store(claimed) => {
+                sink.flush().map_err(FileError::Write)?;
+                let digest = Digest::from(digest.finalize());
+                if digest != claimed {
+                    return Err(FileError::Digest);
+                }
+                let stored = Stored { path: name.into(), warning: None };
+                return Ok(Finished { stored, digest });
+            }
+            Order::Prove(..) | Order::Spoil => break,
+        }
+    }
+    Err(FileError::Ended)
+}
+
+fn serve(
+    mut file: PartialFile,
+    mut digest: Sha256,
+    mut queue: mpsc::Receiver<Order>,
+) -> Result<Finished, FileError> {
     let mut buffer = Vec::with_capacity(WRITE_SIZE + (64 << 10));
     while let Some(order) = queue.blocking_recv() {
-        if queue.is_closed() {
-            break;
-        }
         let claimed = match order {
             Order::Write(message) => {
                 message.fragments().for_each(|fragment| buffer.extend_from_slice(fragment));
                 None
             }
+            Order::Store(_) if queue.is_closed() => break,
             Order::Store(claimed) => Some(claimed),
+            Order::Spoil => {
+                file.spoil();
+                return Err(FileError::Ended);
+            }
+            Order::Prove(..) => return Err(FileError::Done),
         };
         if buffer.len() >= WRITE_SIZE || claimed.is_some() {
             digest.update(&buffer);
@@ -137,11 +347,14 @@ fn serve(mut file: PartialFile, mut queue: mpsc::Receiver<Order>) -> Result<Fini
         if let Some(claimed) = claimed {
             let digest = Digest::from(digest.finalize());
             if digest != claimed {
+                file.spoil();
                 return Err(FileError::Digest);
             }
             return Ok(Finished { stored: file.complete()?, digest });
         }
     }
+    // What came is worth keeping as far as the disk takes it.
+    file.write(&buffer)?;
     Err(FileError::Ended)
 }
 
@@ -150,11 +363,27 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::destination::Existing;
+    use crate::part::part_name;
+
+    fn plan(directory: &Path, size: u64, existing: Existing) -> Plan {
+        let (directory, name) = (directory.to_owned(), "file".to_owned());
+        let target =
+            Target { directory, name, size: Some(size), mode: None, modified: None, existing };
+        Plan { target, part: None, promised: 0, compares: false }
+    }
 
     fn writer(directory: &Path) -> Writer {
-        let directory = directory.to_owned();
-        Writer::start(move || PartialFile::create(&directory, "file", 0, Existing::Keep))
+        Writer::start(plan(directory, 0, Existing::Keep))
+    }
+
+    /// With what the sender can prove, and what was left.
+    fn comparing(directory: &Path, size: u64, existing: Existing) -> Writer {
+        let part = Some(part_name(None, "file"));
+        Writer::start(Plan { part, compares: true, ..plan(directory, size, existing) })
+    }
+
+    fn digest(content: &[u8]) -> Digest {
+        Sha256::digest(content).into()
     }
 
     fn names(directory: &Path) -> usize {
@@ -199,5 +428,63 @@ mod tests {
         let error = writer.store([0; 32]).await.unwrap_err();
         assert!(error.to_string().contains("SHA-256 differs"), "{error}");
         assert_eq!(names(directory.path()), 0);
+    }
+
+    #[tokio::test]
+    async fn the_longest_beginning_that_is_the_same_is_gone_on_with() {
+        let directory = tempfile::tempdir().unwrap();
+        let content = vec![7; 3 << 20];
+        let part = directory.path().join(part_name(None, "file"));
+        let (all, less) = (2 << 20, 1 << 20);
+        for (proof, expected) in [
+            (vec![digest(&content[..all]), digest(&content[..less])], all as u64),
+            (vec![[0; 32], digest(&content[..less])], less as u64),
+            (vec![digest(&content[..all])], all as u64),
+            (vec![[0; 32], [0; 32], digest(&content[..less])], 0),
+            (vec![], 0),
+        ] {
+            std::fs::write(&part, &content[..all]).unwrap();
+            let mut writer = comparing(directory.path(), 3 << 20, Existing::Keep);
+            let begun = writer.begun().await.unwrap();
+            assert_eq!(begun, Begun::Prove(vec![all as u64, less as u64]));
+            assert_eq!(writer.prove(proof).await.unwrap(), Wanted::From(expected));
+            assert_eq!(std::fs::metadata(&part).unwrap().len(), expected);
+            assert_eq!(writer.discard().await, None);
+        }
+        // The digest is that of the whole file.
+        std::fs::write(&part, &content).unwrap();
+        let mut writer = comparing(directory.path(), 3 << 20, Existing::Keep);
+        let Begun::Prove(offsets) = writer.begun().await.unwrap() else { panic!("a part") };
+        let proof = offsets.iter().map(|offset| digest(&content[..*offset as usize])).collect();
+        assert_eq!(writer.prove(proof).await.unwrap(), Wanted::From(3 << 20));
+        let finished = writer.store(digest(&content)).await.unwrap();
+        assert_eq!(std::fs::read(finished.stored.path).unwrap(), content);
+        assert!(!part.exists());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_there_is_compared() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        for (existing, proof, expected) in [
+            (Existing::Keep, digest(b"old"), Ok(Wanted::Nothing)),
+            (Existing::Replace, digest(b"old"), Ok(Wanted::Nothing)),
+            (Existing::Keep, digest(b"new"), Err("with other content")),
+            (Existing::Replace, digest(b"new"), Ok(Wanted::From(0))),
+        ] {
+            std::fs::write(&path, "old").unwrap();
+            let mut writer = comparing(directory.path(), 3, existing);
+            assert_eq!(writer.begun().await.unwrap(), Begun::Prove(vec![3]));
+            match (writer.prove(vec![proof]).await, expected) {
+                (Ok(wanted), Ok(expected)) => assert_eq!(wanted, expected),
+                (Err(error), Err(text)) => assert!(error.to_string().contains(text), "{error}"),
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(writer.discard().await, None);
+            assert_eq!(std::fs::read(&path).unwrap(), b"old");
+            assert_eq!(names(directory.path()), 1);
+        }
+        let mut writer = comparing(directory.path(), 3, Existing::Skip);
+        assert!(matches!(writer.begun().await, Ok(Begun::There(_))));
     }
 }

@@ -212,6 +212,6 @@ fn reports_have_the_keys_of_the_program() {
         json,
         "{\"schema\":\"polypath/transfer-1\",\"role\":\"send\",\"complete\":false,\"error\":\"nobody is there\",\"bytes\":0,\
          \"duration_s\":2.0,\"goodput_bit_s\":0.0,\"blocked_s\":{\"application\":0.0,\"congestion_window\":0.0,\
-         \"peer_window\":0.0,\"no_path\":0.0},\"files\":[],\"files_omitted\":0,\"paths\":[]}"
+         \"peer_window\":0.0,\"no_path\":0.0},\"files\":[],\"files_omitted\":0,\"associations\":0,\"paths\":[]}"
     );
 }

@@ -33,6 +33,7 @@ impl Files {
     pub(crate) fn add(&mut self, file: FileReport) {
         match file.status {
             FileStatus::Stored => self.stored_bytes = self.stored_bytes.saturating_add(file.bytes),
+            FileStatus::There => {}
             FileStatus::Refused | FileStatus::Failed => self.not_stored += 1,
         }
         if self.kept.len() < self.most_kept {
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     fn stored(bytes: u64) -> FileReport {
-        FileReport::stored("file".to_owned(), bytes, &[0; 32], Duration::from_secs(1))
+        FileReport::stored("file".to_owned(), bytes, 0, &[0; 32], Duration::from_secs(1))
     }
 
     #[test]

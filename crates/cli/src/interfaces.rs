@@ -27,6 +27,12 @@ pub(crate) fn trouble(addresses: &[IpAddr]) -> Option<String> {
     describe(addresses, &places().unwrap_or_default())
 }
 
+/// The interface that has a local address, if one has.
+pub(crate) fn name_of(address: IpAddr) -> Option<String> {
+    let places = places().unwrap_or_default();
+    places.into_iter().find(|place| place.address == address).map(|place| place.interface)
+}
+
 fn describe(addresses: &[IpAddr], places: &[Place]) -> Option<String> {
     let trouble = |address: &IpAddr| {
         let mut has_it = places.iter().filter(|place| place.address == *address).peekable();

@@ -1,11 +1,14 @@
 //! `polypath receive`.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Error, anyhow};
 use polypath::{AssociationConfig, Endpoint, EndpointConfig};
-use polypath_transfer::{Existing, Inbox, Leftover, MinRate, PeerLimits, Quota, Receiver, Side};
+use polypath_transfer::{
+    Existing, Inbox, Incomplete, Leftover, MinRate, PeerLimits, Quota, Receiver, Side,
+};
 use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
 
@@ -16,7 +19,8 @@ use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
-use crate::transfer::progress::{Progress, peer_of, size};
+use crate::transfer::VerbosityArgs;
+use crate::transfer::progress::{Line, Progress, peer_of, size};
 use crate::transfer::summary::Summary;
 use crate::zoned::{self, Zoned};
 
@@ -33,23 +37,26 @@ const ANYBODY_MAY: &str = "send files here, and whoever is on the way can read a
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Files are written under a hidden name and get their own when they are complete, verified and on the disk. Only plain
-names are accepted; a file that exists is kept unless --overwrite is given, and a name that begins with a dot is refused
-unless --hidden is. A receiver that is killed leaves its incomplete files (.polypath-....part); the next one names them.
+Files are written under a hidden name and get their own when they are complete, verified and on the disk. What is
+incomplete (.polypath-....part) is kept for its sender, which goes on from there; see --keep-incomplete. Names are plain, or
+paths below the directory; a file that exists is kept unless --overwrite is given, and a name that begins with a dot is
+refused unless --hidden is. A file that is there already with the same content is not sent again.
 
 Examples:
   polypath receive --listen 192.0.2.1,198.51.100.1 --out downloads
   polypath receive --listen 2001:db8::1 --out . --once --json
   polypath receive --listen 192.0.2.1 --out inbox --key receiver.keys
+  polypath receive --listen 192.0.2.1 --out - | tar x
   polypath receive --listen 192.0.2.1 --out inbox --max-senders 8 --max-per-address 1 --max-bytes '10 GB'")]
 pub(crate) struct Args {
     /// Local addresses, separated by commas; senders may use every one of them. With %DEV, bound to that interface
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',', required = true)]
     listen: Vec<Zoned>,
-    /// Directory for the files; its last part is made if it is missing
+    /// Directory for the files; its last part is made if it is missing. With -, the content of one file goes to standard output as it
+    /// comes: whether it is right, the exit code says at the end
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// End after the first sender
+    /// End after the first sender, or when its association is lost
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -62,6 +69,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    verbosity: VerbosityArgs,
+    #[command(flatten)]
     qlog: QlogArgs,
     #[command(flatten)]
     sctp: SctpArgs,
@@ -70,9 +79,12 @@ pub(crate) struct Args {
 /// Which files are taken.
 #[derive(Debug, clap::Args)]
 struct Taste {
-    /// Replace files that exist
+    /// Replace files that exist and have other content
     #[arg(long)]
     overwrite: bool,
+    /// Keep files that exist, whatever their content, and count them as done
+    #[arg(long, conflicts_with = "overwrite")]
+    skip_existing: bool,
     /// Accept names that begin with a dot
     #[arg(long)]
     hidden: bool,
@@ -97,6 +109,15 @@ struct Shares {
     /// Most bytes of all files of one sender; an offer that would exceed it is refused. Without it, the disk is the limit
     #[arg(long, value_name = "SIZE")]
     max_bytes: Option<ByteCount>,
+    /// Most bytes of all senders together while this receiver runs, with what is kept of incomplete files
+    #[arg(long, value_name = "SIZE")]
+    max_total: Option<ByteCount>,
+    /// How long incomplete files are kept after the last byte came; 0 s: they are removed at once
+    #[arg(long, value_name = "TIME", default_value = "168 h")]
+    keep_incomplete: polypath_units::Duration,
+    /// Most bytes of incomplete files that nobody sends; the oldest are removed. Without it, the disk is the limit
+    #[arg(long, value_name = "SIZE")]
+    max_incomplete: Option<ByteCount>,
 }
 
 /// Least memory for the data of all senders.
@@ -111,6 +132,15 @@ fn memory(text: &str) -> Result<ByteCount, String> {
 }
 
 impl Shares {
+    /// What becomes of incomplete files.
+    fn incomplete(&self) -> Incomplete {
+        let max_bytes = self.max_incomplete.map(ByteCount::as_bytes);
+        match Duration::from_nanos(self.keep_incomplete.as_nanos()) {
+            Duration::ZERO => Incomplete::Discard,
+            time => Incomplete::Keep { time, max_bytes },
+        }
+    }
+
     /// What one sender may store.
     fn quota(&self) -> Quota {
         let max_bytes = self.max_bytes.map(ByteCount::as_bytes);
@@ -150,18 +180,52 @@ impl Limits {
     }
 }
 
+impl Taste {
+    fn existing(&self) -> Existing {
+        match (self.overwrite, self.skip_existing) {
+            (true, _) => Existing::Replace,
+            (false, true) => Existing::Skip,
+            (false, false) => Existing::Keep,
+        }
+    }
+}
+
+impl Args {
+    /// Whether content goes to standard output.
+    fn is_to_output(&self) -> bool {
+        self.out.as_os_str() == "-"
+    }
+
+    /// What one sender may store.
+    fn quota(&self) -> Quota {
+        let quota = self.shares.quota();
+        match self.is_to_output() {
+            true => Quota { max_files: Some(1), ..quota },
+            false => quota,
+        }
+    }
+}
+
 /// Receives files until interrupted, or from one sender.
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut association =
         association_config(args.sctp.preset, &args.sctp.set).map_err(Failure::usage)?;
     let gate = args.sctp.key.accept(&mut association)?;
-    let existing = if args.taste.overwrite { Existing::Replace } else { Existing::Keep };
-    let inbox = Inbox::new(&args.out)
-        .existing(existing)
+    let inbox =
+        if args.is_to_output() { Inbox::into_writer(io::stdout()) } else { Inbox::new(&args.out) };
+    if args.is_to_output() && args.json {
+        return Err(Failure::usage(anyhow!(
+            "--out -: the content goes to standard output, and leaves no place there for --json"
+        )));
+    }
+    let inbox = inbox
+        .existing(args.taste.existing())
+        .incomplete(args.shares.incomplete())
+        .max_total(args.shares.max_total.map(ByteCount::as_bytes))
         .accept_hidden(args.taste.hidden)
         .limits(args.limits.of_peers())
-        .quota(args.shares.quota());
-    let progress = Progress::new()?;
+        .quota(args.quota());
+    let progress = Progress::new(args.verbosity.verbosity())?;
     let qlog = args.qlog.of_network()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
         let builder = qlog
@@ -176,7 +240,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .prepare()
             .map_err(|error| Failure::Usage(anyhow!("--out {:#}", Error::from(error))))?;
         let leftovers = inbox.leftovers();
-        progress.tell(&format!(
+        progress.remark(&format!(
             "listening on {}, {}",
             zoned::list(&args.listen),
             args.sctp.ports(endpoint.encapsulation_port())
@@ -185,7 +249,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             progress.tell(&warning);
         }
         if !leftovers.is_empty() {
-            progress.tell(&tell_leftovers(args, &leftovers));
+            progress.remark(&tell_leftovers(args, &leftovers));
         }
         let result = serve((&endpoint, gate), &inbox, &progress, args, interruption).await;
         progress.end();
@@ -197,13 +261,28 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// A line about incomplete files.
 fn tell_leftovers(args: &Args, leftovers: &[Leftover]) -> String {
+    const MOST: usize = 10;
     let name = |leftover: &Leftover| format!("{} ({})", leftover.name, size(leftover.bytes));
+    let mut shown: Vec<_> = leftovers.iter().take(MOST).map(name).collect();
+    if leftovers.len() > MOST {
+        shown.push(format!("and {} more", leftovers.len() - MOST));
+    }
     format!(
-        "incomplete files in {}: {}; unless another receiver is writing them, one that was killed has left them, and they can \
-         be removed",
+        "incomplete files in {}: {}; who sends them again goes on from there, and after {} they are removed",
         args.out.display(),
-        leftovers.iter().map(name).collect::<Vec<_>>().join(", ")
+        shown.join(", "),
+        days(args.shares.keep_incomplete)
     )
+}
+
+/// A time in days, if it is whole ones.
+fn days(time: polypath_units::Duration) -> String {
+    const DAY: u64 = 24 * 3600 * 1_000_000_000;
+    match (time.as_nanos() / DAY, time.as_nanos() % DAY) {
+        (1, 0) => "a day".to_owned(),
+        (days, 0) if days > 1 => format!("{days} days"),
+        _ => time.to_string(),
+    }
 }
 
 async fn serve(
@@ -216,10 +295,11 @@ async fn serve(
     let mut sessions = JoinSet::new();
     let json = args.json.then(output::results).transpose()?;
     let mut reports = Reports { json, incomplete: 0, failure: None };
+    let is_once = args.once || args.is_to_output();
     loop {
         tokio::select! {
-            accepted = inbox.accept(endpoint), if !args.once || sessions.is_empty() => {
-                if args.once {
+            accepted = inbox.accept(endpoint), if !is_once || sessions.is_empty() => {
+                if is_once {
                     // Others learn that they come too late before the first one is answered.
                     endpoint.stop_listening();
                 }
@@ -230,7 +310,7 @@ async fn serve(
             line = gate.changed(endpoint) => progress.tell(&line),
             Some(ended) = sessions.join_next() => {
                 reports.add(ended, progress);
-                if args.once {
+                if is_once {
                     return reports.outcome(progress, WITHOUT_END);
                 }
             }
@@ -303,7 +383,12 @@ async fn session(
         Ok(key) => (key, None),
         Err(reason) => (None, Some(reason)),
     };
-    let events = progress.follow(Side::Receiver, &association, key.as_deref());
+    let events = progress.follow(Side::Receiver, &Line::new(&association), key.as_deref());
+    let paths = progress.follow_paths(Side::Receiver, &association);
+    let receiver = match &key {
+        Some(key) => receiver.owner(key),
+        None => receiver,
+    };
     let mut receiver = receiver.on_event(events);
     let failed = tokio::select! {
         received = receiver.run(), if refused.is_none() => match received {
@@ -315,6 +400,7 @@ async fn session(
             Some(anyhow!(reason))
         }
     };
+    paths.abort();
     if let Some(error) = failed {
         let peer: Vec<_> = association.remote_addresses().iter().map(ToString::to_string).collect();
         let key = key.as_ref().map_or(String::new(), |key| format!(", key {key}"));

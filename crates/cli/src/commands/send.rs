@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use polypath::{Association, AssociationConfig, Endpoint};
-use polypath_transfer::{Report, Sender, Side, check_files};
+use polypath_transfer::{Batch, Report, Sender, Side};
+use polypath_units::BitRate;
 
 use crate::connecting;
 use crate::failure::{Failure, Outcome};
@@ -15,27 +16,35 @@ use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
-use crate::transfer::progress::Progress;
-use crate::transfer::summary::Summary;
+use crate::transfer::progress::{Line, Progress};
+use crate::transfer::summary::{Left, Summary};
+use crate::transfer::{Verbosity, VerbosityArgs};
 use crate::unused::{Named, idle_paths, unused};
 use crate::zoned::{self, Zoned};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The receiver verifies each file by its SHA-256 and says when it is on the disk; only then it counts as sent.
+The receiver verifies each file by its SHA-256 and says when it is on the disk; only then it counts as sent. It keeps what
+came of a file when a transfer ends early: the same command goes on from there, and files that arrived whole are not sent
+again. A directory is sent with all that is below it; symbolic links in it are left out.
 
 Examples:
   polypath send film.mkv --to 192.0.2.1
   polypath send a.iso b.iso --from 10.0.0.2,10.1.0.2 --to 192.0.2.1,198.51.100.1
   polypath send film.mkv --to 192.0.2.1 --from 10.0.0.2%eth0,10.1.0.2%wwan0
   polypath send film.mkv --to 192.0.2.1 --key alice.key
+  polypath send photos --to 192.0.2.1 --limit-rate '20 Mbit/s'
+  tar c photos | polypath send - --name photos.tar --to 192.0.2.1
   polypath send film.mkv --to 192.0.2.1 --raw
   polypath send big.tar --to 192.0.2.1 --preset rfc9260 --set policies.rto.min='200 ms' --json")]
 pub(crate) struct Args {
-    /// Files to send
+    /// Files and directories to send; - is standard input, which wants --name
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Name of standard input at the receiver
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Addresses of the receiver, separated by commas; it names those that are missing
     #[arg(long, value_name = "ADDR", value_delimiter = ',', required = true)]
     to: Vec<Zoned>,
@@ -46,17 +55,59 @@ pub(crate) struct Args {
     /// Timeout for connecting, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     connect_timeout: u64,
-    /// Abort a transfer without progress for this many seconds; the receiver must be able to write a file to its disk
-    /// within them
+    /// Take the association for lost after this many seconds without progress. The receiver has the same option and default
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
+    /// Connect again for up to this many seconds when the association is lost, and go on where it was; 0: do not
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    retry_for: u64,
+    /// Send no faster than this, for example '20 Mbit/s'
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    limit_rate: Option<BitRate>,
     /// Print the summary as one line of JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    verbosity: VerbosityArgs,
+    #[command(flatten)]
     qlog: QlogArgs,
     #[command(flatten)]
     sctp: SctpArgs,
+}
+
+/// Least rate that can be asked for: receivers end a transfer that is slower than 8 kbit/s.
+const MIN_RATE: u64 = 16_000;
+
+fn rate(text: &str) -> Result<BitRate, String> {
+    let rate: BitRate = text.parse().map_err(|error| format!("{error}"))?;
+    match rate.as_bits_per_second() >= MIN_RATE {
+        true => Ok(rate),
+        false => {
+            Err("receivers end a transfer of less than 8 kbit/s: name at least 16 kbit/s"
+                .to_owned())
+        }
+    }
+}
+
+impl Args {
+    /// What is to be sent.
+    fn batch(&self) -> Result<Batch, Failure> {
+        let is_input = |file: &&PathBuf| file.as_os_str() == "-";
+        let files: Vec<_> = self.files.iter().filter(|file| !is_input(file)).collect();
+        let inputs = self.files.len() - files.len();
+        let batch = Batch::of(&files).map_err(Failure::usage)?;
+        match (&self.name, inputs) {
+            (None, 0) => Ok(batch),
+            (Some(name), 1) if files.is_empty() => batch.input(name).map_err(Failure::usage),
+            (None, 1) => Err(Failure::usage(anyhow!(
+                "-: standard input has no name; give it one with --name"
+            ))),
+            (Some(_), 0) => Err(Failure::usage(anyhow!(
+                "--name is for standard input (-): files have names of their own"
+            ))),
+            _ => Err(Failure::usage(anyhow!("standard input (-) is sent once and alone"))),
+        }
+    }
 }
 
 /// Sends the files.
@@ -69,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--encapsulation-port 0: the receiver's UDP port must be known"
         )));
     }
-    check_files(&args.files).map_err(Failure::usage)?;
+    let batch = args.batch()?;
     let send_buffer = config.send_buffer_bytes;
     local_addresses::check_peer(&args.to)?;
     let local =
@@ -80,13 +131,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
         let begin = Instant::now();
         let connected = tokio::select! {
-            connected = connect(&endpoint, args, config) => connected,
+            connected = connect(&endpoint, args, config.clone()) => connected,
             () = interruption.happened() => Err(Failure::Interrupted),
         };
         let result = match connected {
             Ok(association) => {
                 let sender = Sender::new(association).send_buffer_bytes(send_buffer);
-                transfer(sender, args, interruption).await
+                transfer((sender, batch), (&endpoint, config), args, interruption).await
             }
             Err(failure) => {
                 if args.json {
@@ -115,13 +166,32 @@ async fn connect(
     connecting::connect(endpoint, &peer, config, patience, &whom).await
 }
 
-async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> Outcome {
-    let association = sender.association().clone();
+async fn transfer(
+    (sender, batch): (Sender, Batch),
+    (endpoint, config): (&Endpoint, AssociationConfig),
+    args: &Args,
+    interruption: &Interruption,
+) -> Outcome {
+    let verbosity = args.verbosity.verbosity();
+    let progress = Progress::new(verbosity)?;
+    let line = Line::new(sender.association());
+    progress.follow_paths(Side::Sender, sender.association());
+    if verbosity >= Verbosity::Verbose {
+        progress.detail(&format!("connected to {}", zoned::list(&args.to)));
+    }
+    let left_out = batch.left_out().iter().map(Left::from).collect();
     let mut sender = sender
         .idle_timeout(Duration::from_secs(args.idle_timeout))
-        .on_event(Progress::new()?.follow(Side::Sender, &association, None));
+        .limit_rate(args.limit_rate)
+        .on_event(progress.follow(Side::Sender, &line, None));
+    let again = || async {
+        let association = connect(endpoint, args, config.clone()).await?;
+        line.set(&association);
+        progress.follow_paths(Side::Sender, &association);
+        Ok::<_, Failure>(association)
+    };
     let sent = tokio::select! {
-        sent = sender.send(&args.files) => Some(sent),
+        sent = sender.send_with_retries(batch, Duration::from_secs(args.retry_for), again) => Some(sent),
         () = interruption.happened() => None,
     };
     let result = match sent {
@@ -131,12 +201,16 @@ async fn transfer(sender: Sender, args: &Args, interruption: &Interruption) -> O
             Err(Failure::Interrupted)
         }
     };
+    let association = line.get();
     let (to, from) = (zoned::addresses(&args.to), zoned::addresses(&args.from));
     let named = Named { to: &to, from: &from, options: ["--to", "--from"] };
     let (unused, idle_paths) = (unused(named, &association), idle_paths(&association));
-    let summary = Summary { unused, idle_paths, ..Summary::from(sender.into_report()) };
-    let text = if args.json { summary.to_json()? } else { summary.to_string() };
-    output::print(text.as_bytes())?;
+    let summary = Summary { unused, idle_paths, left_out, ..Summary::from(sender.into_report()) };
+    match (args.json, verbosity) {
+        (true, _) => output::print(summary.to_json()?.as_bytes())?,
+        (false, Verbosity::Quiet) => {}
+        (false, _) => output::print(summary.to_string().as_bytes())?,
+    }
     result?;
     match summary.report.complete {
         true => Ok(()),

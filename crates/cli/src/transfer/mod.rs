@@ -1,4 +1,36 @@
-//! What `polypath send` and `polypath receive` show: progress, and a summary in words or JSON.
+//! What `polypath send` and `polypath receive` show: progress, paths that come and go, and a summary in words or JSON.
 
+pub(crate) mod paths;
 pub(crate) mod progress;
 pub(crate) mod summary;
+
+/// How much is said beside results.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Verbosity {
+    /// Errors and warnings only.
+    Quiet,
+    Normal,
+    /// More about paths and associations.
+    Verbose,
+}
+
+/// Options for it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerbosityArgs {
+    /// Say nothing on standard error but errors and warnings, and print no summary but that of --json
+    #[arg(short, long)]
+    quiet: bool,
+    /// Say more about paths and associations
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+impl VerbosityArgs {
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, false) => Verbosity::Normal,
+            (false, true) => Verbosity::Verbose,
+        }
+    }
+}

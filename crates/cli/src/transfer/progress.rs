@@ -1,8 +1,8 @@
 //! What is shown while a transfer goes on: a bar with the rate of each path on a terminal, else a line now and then.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -12,6 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::summary::FileLine;
+use super::{Verbosity, paths};
 use crate::failure::Failure;
 use crate::output::{self, PeerLines, tell};
 
@@ -25,7 +26,27 @@ const TICKS_PER_LINE: u64 = 40;
 pub(crate) struct Progress {
     /// Bars on a terminal; otherwise lines.
     bars: Option<MultiProgress>,
+    verbosity: Verbosity,
+    begin: tokio::time::Instant,
     peers: Arc<PeerLines>,
+}
+
+/// The association of a transfer, which may be another one after an outage.
+#[derive(Clone, Debug)]
+pub(crate) struct Line(Arc<Mutex<Association>>);
+
+impl Line {
+    pub(crate) fn new(association: &Association) -> Self {
+        Self(Arc::new(Mutex::new(association.clone())))
+    }
+
+    pub(crate) fn get(&self) -> Association {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, association: &Association) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = association.clone();
+    }
 }
 
 /// The progress of one file; it vanishes when dropped.
@@ -42,14 +63,49 @@ impl Progress {
     /// # Errors
     ///
     /// The system gives no thread to write.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new(verbosity: Verbosity) -> Result<Self, Failure> {
         output::never_block()?;
         let bars = || MultiProgress::with_draw_target(output::progress_target());
-        let bars = output::is_interactive().then(bars);
-        Ok(Self { bars, peers: Arc::new(PeerLines::new()) })
+        let bars = (output::is_interactive() && verbosity > Verbosity::Quiet).then(bars);
+        let begin = tokio::time::Instant::now();
+        Ok(Self { bars, verbosity, begin, peers: Arc::new(PeerLines::new()) })
     }
 
-    /// Prints a line.
+    /// Prints a line that only those want who did not ask for silence.
+    pub(crate) fn remark(&self, line: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.tell(line);
+        }
+    }
+
+    /// Prints a line that only those want who asked for more.
+    pub(crate) fn detail(&self, line: &str) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.tell(line);
+        }
+    }
+
+    /// Prints lines about the paths of an association until it ends. Those of one among many are details.
+    pub(crate) fn follow_paths(&self, side: Side, association: &Association) -> AbortHandle {
+        let (progress, association, begin) = (self.clone(), association.clone(), self.begin);
+        let peer = peer_of(&association);
+        let watch = async move {
+            match side {
+                Side::Sender if progress.verbosity > Verbosity::Quiet => {
+                    let tell = |line: &str| progress.tell(line);
+                    paths::watch(association, begin, progress.verbosity, tell).await;
+                }
+                Side::Receiver if progress.verbosity >= Verbosity::Verbose => {
+                    let tell = |line: &str| progress.tell_of(peer, &format!("from {peer}: {line}"));
+                    paths::watch(association, begin, progress.verbosity, tell).await;
+                }
+                Side::Sender | Side::Receiver => {}
+            }
+        };
+        tokio::spawn(watch).abort_handle()
+    }
+
+    /// Prints a line, also where silence is wanted.
     pub(crate) fn tell(&self, line: &str) {
         match &self.bars {
             Some(bars) => bars.suspend(|| tell(format_args!("{line}"))),
@@ -62,6 +118,13 @@ impl Progress {
         self.peers.tell(peer, line, |line| self.tell(line));
     }
 
+    /// The same for a line that only those want who did not ask for silence.
+    fn remark_of(&self, peer: IpAddr, line: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.tell_of(peer, line);
+        }
+    }
+
     /// Prints what was left out of the lines of peers.
     pub(crate) fn end(&self) {
         self.peers.end(|line| self.tell(line));
@@ -71,23 +134,42 @@ impl Progress {
     pub(crate) fn follow(
         &self,
         side: Side,
-        association: &Association,
+        line: &Line,
         key: Option<&str>,
     ) -> impl FnMut(&Event) + Send + use<> {
         let key = key.map_or(String::new(), |key| format!(", key {key}"));
-        let (progress, association) = (self.clone(), association.clone());
-        let peer = peer_of(&association);
+        let (progress, line) = (self.clone(), line.clone());
+        let peer = peer_of(&line.get());
         let mut current: Option<FileProgress> = None;
         move |event| match event {
             Event::Begun { name, bytes } => {
-                current = Some(progress.file(side, name, *bytes, &association));
+                current = Some(progress.file(side, name, *bytes, &line));
+            }
+            Event::Resumed { name, bytes } => {
+                current.iter().for_each(|file| file.advance(*bytes));
+                let text =
+                    format!("{name}: {} are there already; going on from there", size(*bytes));
+                match side {
+                    Side::Sender => progress.remark(&text),
+                    Side::Receiver => progress.remark_of(peer, &text),
+                }
+            }
+            Event::Interrupted { error, patience } => {
+                current = None;
+                let seconds = patience.as_secs();
+                progress.remark(&format!(
+                    "the connection is lost ({error}); connecting again for up to {seconds} s"
+                ));
+            }
+            Event::Reconnected { after } => {
+                progress.remark(&format!("connected again after {:.0} s", after.as_secs_f64()));
             }
             Event::Progress { bytes } => current.iter().for_each(|file| file.advance(*bytes)),
             Event::Ended { file, warning } => {
                 current = None;
                 // A sender has a summary at its end.
                 if side == Side::Receiver {
-                    progress.tell_of(peer, &format!("received {}{key}", FileLine(file)));
+                    progress.remark_of(peer, &format!("received {}{key}", FileLine(file)));
                     if let Some(warning) = warning {
                         progress.tell_of(peer, &format!("  warning: {warning}"));
                     }
@@ -98,7 +180,7 @@ impl Progress {
     }
 
     /// Follows a file of `len` bytes until the result is dropped.
-    fn file(&self, side: Side, name: &str, len: u64, association: &Association) -> FileProgress {
+    fn file(&self, side: Side, name: &str, len: u64, line: &Line) -> FileProgress {
         let moved = Arc::new(AtomicU64::new(0));
         let bar = self.bars.as_ref().map(|bars| {
             bars.add(ProgressBar::new(len).with_style(style()).with_prefix(name.to_owned()))
@@ -107,7 +189,8 @@ impl Progress {
             side,
             name: name.to_owned(),
             len,
-            association: association.clone(),
+            line: line.clone(),
+            is_quiet: self.verbosity == Verbosity::Quiet,
             moved: Arc::clone(&moved),
             bar: bar.clone(),
         };
@@ -136,7 +219,8 @@ struct Watch {
     side: Side,
     name: String,
     len: u64,
-    association: Association,
+    line: Line,
+    is_quiet: bool,
     moved: Arc<AtomicU64>,
     bar: Option<ProgressBar>,
 }
@@ -145,14 +229,17 @@ impl Watch {
     async fn run(self) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let (mut before, mut then) = (self.association.path_stats(), Instant::now());
+        if self.is_quiet {
+            return;
+        }
+        let (mut before, mut then) = (self.line.get().path_stats(), Instant::now());
         ticks.tick().await;
         for tick in 1_u64.. {
             ticks.tick().await;
             if self.bar.is_none() && !tick.is_multiple_of(TICKS_PER_LINE) {
                 continue;
             }
-            let (paths, now) = (self.association.path_stats(), Instant::now());
+            let (paths, now) = (self.line.get().path_stats(), Instant::now());
             let rates = path_rates(self.side, &before, &paths, now - then);
             (before, then) = (paths, now);
             self.show(&rates);
@@ -162,13 +249,16 @@ impl Watch {
     fn show(&self, rates: &str) {
         let moved = self.moved.load(Ordering::Relaxed);
         let position = match self.side {
-            Side::Sender => moved.saturating_sub(self.association.stats().send_buffer_bytes),
+            Side::Sender => moved.saturating_sub(self.line.get().stats().send_buffer_bytes),
             Side::Receiver => moved,
         };
         match &self.bar {
             Some(bar) => {
                 bar.set_position(position);
                 bar.set_message(rates.to_owned());
+            }
+            None if self.len == 0 => {
+                tell(format_args!("{}: {}, {rates}", self.name, size(position)))
             }
             None => tell(format_args!(
                 "{}: {} of {}, {rates}",
@@ -187,13 +277,13 @@ pub(crate) fn peer_of(association: &Association) -> IpAddr {
 
 /// The rate of each path between two looks.
 fn path_rates(side: Side, before: &[PathStats], now: &[PathStats], elapsed: Duration) -> String {
-    let rates = now.iter().map(|path| {
+    let rates = paths::labels(now).into_iter().zip(now).map(|(label, path)| {
         let earlier = before
             .iter()
             .find(|other| other.path == path.path)
             .map_or(0, |other| side.bytes(other));
         let bits = side.bytes(path).saturating_sub(earlier) as f64 * 8.0;
-        format!("{} {}", path.path, rate(bits / elapsed.as_secs_f64().max(1e-3)))
+        format!("{label} {}", rate(bits / elapsed.as_secs_f64().max(1e-3)))
     });
     rates.collect::<Vec<_>>().join(", ")
 }

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use polypath_transfer::{FileReport, FileStatus, Report};
+use polypath::text::printable;
+use polypath_transfer::{FileReport, FileStatus, LeftOut, Report};
 use serde::Serialize;
 
 use super::progress::{rate, size};
+use crate::interfaces;
 use crate::unused::{IdlePath, Unused};
 
 /// The report of a transfer, and what only a user of the program wants to know.
@@ -22,6 +24,23 @@ pub(crate) struct Summary {
     /// Paths that carried nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) idle_paths: Vec<IdlePath>,
+    /// What of the directories was not sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<Left>,
+}
+
+/// Something in a directory that was not sent.
+#[derive(Debug, Serialize)]
+pub(crate) struct Left {
+    path: String,
+    what: &'static str,
+}
+
+impl From<&LeftOut> for Left {
+    fn from(left: &LeftOut) -> Self {
+        let path = left.path.to_string_lossy();
+        Self { path: printable(&path, path.len()), what: left.what }
+    }
 }
 
 /// A file in words.
@@ -29,7 +48,7 @@ pub(crate) struct FileLine<'a>(pub(crate) &'a FileReport);
 
 impl From<Report> for Summary {
     fn from(report: Report) -> Self {
-        Self { report, key: None, unused: Vec::new(), idle_paths: Vec::new() }
+        Self { report, key: None, unused: Vec::new(), idle_paths: Vec::new(), left_out: Vec::new() }
     }
 }
 
@@ -44,13 +63,31 @@ impl fmt::Display for FileLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(file) = self;
         match (file.status, &file.sha256) {
-            (FileStatus::Stored, Some(sha256)) => write!(
+            (FileStatus::Stored, Some(sha256)) => {
+                let there = match file.resumed_bytes {
+                    0 => String::new(),
+                    bytes => format!(" ({} were there before)", size(bytes)),
+                };
+                write!(
+                    f,
+                    "{}: {}{there} in {:.2} s, {}, SHA-256 {sha256} verified",
+                    file.name,
+                    size(file.bytes),
+                    file.duration_s,
+                    rate(file.goodput_bit_s)
+                )
+            }
+            (FileStatus::Stored, None) => write!(f, "{}: directory", file.name),
+            (FileStatus::There, _) => {
+                let there = file.there.as_deref().unwrap_or_default();
+                write!(f, "{}: not sent: {there}", file.name)
+            }
+            _ if file.resumed_bytes > 0 => write!(
                 f,
-                "{}: {} in {:.2} s, {}, SHA-256 {sha256} verified",
+                "{}: FAILED: {}; {} are kept, and another attempt goes on from there",
                 file.name,
-                size(file.bytes),
-                file.duration_s,
-                rate(file.goodput_bit_s)
+                file.error.as_deref().unwrap_or_default(),
+                size(file.resumed_bytes)
             ),
             _ => write!(f, "{}: FAILED: {}", file.name, file.error.as_deref().unwrap_or_default()),
         }
@@ -65,7 +102,8 @@ impl fmt::Display for Summary {
         for path in &self.report.paths {
             writeln!(
                 f,
-                "  {} {} -> {}: {}, {}, {} + {} retransmissions, {}",
+                "  {}{} {} -> {}: {}, {}, {} + {} retransmissions, {}",
+                interfaces::name_of(path.local).map_or(String::new(), |name| name + " "),
                 path.name,
                 path.local,
                 path.remote,
@@ -75,6 +113,12 @@ impl fmt::Display for Summary {
                 path.timeout_retransmissions,
                 path.status
             )?;
+        }
+        if self.report.associations > 1 {
+            writeln!(f, "  over {} associations, one after the other", self.report.associations)?;
+        }
+        for left in &self.left_out {
+            writeln!(f, "  {} was left out: it is {}", left.path, left.what)?;
         }
         for unused in &self.unused {
             writeln!(f, "  {unused}")?;

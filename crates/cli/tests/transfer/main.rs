@@ -8,5 +8,9 @@ mod keys;
 mod patience;
 #[cfg(unix)]
 mod peer;
+#[cfg(unix)]
+mod resume;
 mod support;
 mod together;
+#[cfg(unix)]
+mod trees;

@@ -120,7 +120,7 @@ async fn silent_receivers_are_given_up() {
     let directory = tempfile::tempdir().unwrap();
     let endpoint = listen("127.0.0.10").await;
     for answered in [false, true] {
-        let sender = sender(&endpoint, &["--idle-timeout", "3"], &directory);
+        let sender = sender(&endpoint, &["--idle-timeout", "3", "--retry-for", "0"], &directory);
         let association = endpoint.accept().await.unwrap();
         assert_eq!(association.receive().await.unwrap().unwrap().ppid(), OFFER);
         if answered {

@@ -5,15 +5,10 @@ use std::fs;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::support::{Receiver, polypath, run, stderr};
+use crate::support::{Receiver, content, polypath, run, stderr};
 
 fn hex(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Bytes that differ from place to place.
-fn content(len: usize) -> Vec<u8> {
-    (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()
 }
 
 #[test]
@@ -201,7 +196,30 @@ fn wrong_usage_is_told_before_anything_is_sent() {
     let table: &[(&[&str], i32, &str)] = &[
         (&["send", "--to", "127.0.0.1"], 2, "<FILE>"),
         (&["send", "missing", "--to", "127.0.0.1"], 2, "missing"),
-        (&["send", "src", "--to", "127.0.0.1"], 2, "not a regular file"),
+        (&["send", "/dev/null", "--to", "127.0.0.1"], 2, "not a regular file"),
+        (&["send", "-", "--to", "127.0.0.1"], 2, "give it one with --name"),
+        (&["send", "-", "Cargo.toml", "--name", "a", "--to", "127.0.0.1"], 2, "once and alone"),
+        (
+            &["send", "Cargo.toml", "--name", "a", "--to", "127.0.0.1"],
+            2,
+            "--name is for standard input",
+        ),
+        (&["send", "-", "--name", "../up", "--to", "127.0.0.1"], 2, "is a directory"),
+        (
+            &["send", "Cargo.toml", "--to", "127.0.0.1", "--limit-rate", "1 kbit/s"],
+            2,
+            "at least 16 kbit/s",
+        ),
+        (
+            &["receive", "--listen", "127.0.0.1", "--out", ".", "--overwrite", "--skip-existing"],
+            2,
+            "cannot be used with",
+        ),
+        (
+            &["receive", "--listen", "127.0.0.1", "--out", "-", "--json"],
+            2,
+            "leaves no place there for --json",
+        ),
         (&["send", "Cargo.toml", "--to", "fe80::1"], 2, "as in fe80::1%eth0"),
         (&["receive", "--listen", "fe80::1", "--out", "."], 2, "as in fe80::1%eth0"),
         (

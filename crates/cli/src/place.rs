@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use polypath_lab::random::SampleError;
 use polypath_lab::reproduce::ReproduceError;
 use polypath_lab::results::{ResultsError, TableError, WriteError};
@@ -24,6 +24,10 @@ pub(crate) fn check_file(file: &Path) -> Outcome {
         return refuse("it is a folder; name a file".into());
     }
     let is_new = !file.exists();
+    if is_pipe(file) {
+        // To open and close it would end its reader.
+        return Ok(());
+    }
     match File::options().append(true).create(true).open(file) {
         Err(error) => refuse(format!("{error}; name a file where you may write")),
         Ok(opened) => {
@@ -34,6 +38,64 @@ pub(crate) fn check_file(file: &Path) -> Outcome {
             Ok(())
         }
     }
+}
+
+/// What becomes of the content of a file that is opened for writing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Before {
+    Keep,
+    Discard,
+}
+
+/// Opens a file for writing, or makes it. A named pipe without a reader is an error and not waited for.
+pub(crate) fn open_to_write(path: &Path, before: Before) -> anyhow::Result<File> {
+    let cannot = || format!("cannot write {}", path.display());
+    let mut options = File::options();
+    match before {
+        Before::Keep => options.append(true).create(true),
+        Before::Discard => options.write(true).create(true).truncate(true),
+    };
+    match is_pipe(path) {
+        true => open_pipe(&mut options, path).with_context(cannot),
+        false => options.open(path).with_context(cannot),
+    }
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+
+    path.metadata().is_ok_and(|found| found.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_path: &Path) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn open_pipe(options: &mut fs::OpenOptions, path: &Path) -> anyhow::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use nix::errno::Errno;
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+
+    let opened = options.custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
+    let pipe = opened.map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::ENXIO) => {
+            anyhow!("it is a named pipe that nobody reads; start its reader first, or name a file")
+        }
+        _ => error.into(),
+    })?;
+    // Its reader may be slower than what is written.
+    let flags = OFlag::from_bits_retain(fcntl(&pipe, FcntlArg::F_GETFL)?);
+    fcntl(&pipe, FcntlArg::F_SETFL(flags.difference(OFlag::O_NONBLOCK)))?;
+    Ok(pipe)
+}
+
+#[cfg(not(unix))]
+fn open_pipe(options: &mut fs::OpenOptions, path: &Path) -> anyhow::Result<File> {
+    Ok(options.open(path)?)
 }
 
 /// What went wrong while results were read or written.
@@ -122,6 +184,53 @@ impl PlaceError for ReproduceError {
             Self::Results(error) => error.is_usage(),
             Self::Directory(_) => true,
             _ => false,
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn a_named_pipe_is_written_to_if_somebody_reads_it_and_never_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(check_file(&pipe).is_ok());
+        for before in [Before::Keep, Before::Discard] {
+            let error = format!("{:#}", open_to_write(&pipe, before).unwrap_err());
+            assert!(error.contains("a named pipe that nobody reads"), "{error}");
+        }
+        let path = pipe.clone();
+        let reading = std::thread::spawn(move || {
+            let mut read = Vec::new();
+            File::open(path).unwrap().read_to_end(&mut read).unwrap();
+            read.len()
+        });
+        let mut opened = loop {
+            // Until the reader is there.
+            match open_to_write(&pipe, Before::Discard) {
+                Ok(opened) => break opened,
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        // More than a pipe holds.
+        opened.write_all(&vec![7; 1 << 20]).unwrap();
+        drop(opened);
+        assert_eq!(reading.join().unwrap(), 1 << 20);
+    }
+
+    #[test]
+    fn files_are_kept_or_begin_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for (before, expected) in [(Before::Keep, "ab"), (Before::Discard, "b")] {
+            fs::write(&path, "a").unwrap();
+            open_to_write(&path, before).unwrap().write_all(b"b").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), expected);
         }
     }
 }

@@ -240,3 +240,25 @@ fn a_network_is_drawn_and_not_run() {
     assert!(output.status.success(), "{err}");
     assert_eq!((told, fs::read_to_string(&file).expect("a file")), (format!("{file}\n"), out));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_refused_and_not_waited_for() {
+    let place = tempfile::tempdir().unwrap();
+    let pipe = place.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let pipe = pipe.display().to_string();
+    for arguments in [&["sim", &pipe][..], &["check", &pipe], &["bmin", &pipe], &["study", &pipe]] {
+        let output = polypath(arguments);
+        let (_, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
+    }
+    let output = polypath(&["sim", &pipe]);
+    let (_, err) = texts(&output);
+    assert!(err.contains("it is a named pipe, which may never have a writer"), "{err}");
+    // What a shell makes of <(command) is read.
+    let script = format!("\"$0\" check <(cat {})", scenario("two-paths-loss"));
+    let shell = Command::new("bash").args(["-c", &script, env!("CARGO_BIN_EXE_polypath")]).output();
+    let shell = shell.unwrap();
+    assert!(shell.status.success(), "{}", String::from_utf8_lossy(&shell.stderr));
+}

@@ -17,8 +17,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
-use crate::output;
-use crate::seed;
+use crate::place::{self, Before};
+use crate::{output, seed};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -188,7 +188,7 @@ fn capture_files(directory: &Path, file: &Path, scenario: &Scenario) -> anyhow::
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let hosts = scenario.external.iter().map(|host| {
         let path = directory.join(format!("{stem}-{}.pcapng", host.name.replace('/', "-")));
-        File::create(&path).with_context(|| format!("cannot write {}", path.display()))
+        place::open_to_write(&path, Before::Discard)
     });
     hosts.collect()
 }

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use polypath::{Endpoint, EndpointConfig, Observer, default_addresses};
 use polypath_meter::document::{Alone, End, Gain};
 use polypath_meter::{Labels, MAX_FLOWS, Server, ServerSession};
-use polypath_units::BitRate;
+use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
@@ -98,6 +98,12 @@ struct ServerArgs {
     /// Most clients at a time; more are refused
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1000))]
     max_clients: u32,
+    /// Most clients at a time from one address (of IPv6: one /64 network)
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    max_per_address: u32,
+    /// Most memory in which data of all clients waits to be read; near it, their windows shrink and further clients are refused
+    #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
+    max_memory: ByteCount,
     /// Refuse, and stop, measurements of more bit/s in both directions together
     #[arg(long, value_name = "RATE", value_parser = numbers::rate)]
     server_bitrate_limit: Option<BitRate>,
@@ -210,6 +216,8 @@ fn serve_all(args: &ServerArgs) -> Outcome {
         let config = EndpointConfig {
             association,
             max_associations: args.max_clients,
+            max_associations_per_address: Some(args.max_per_address),
+            max_buffered_bytes: Some(args.max_memory.as_bytes()),
             ..EndpointConfig::default()
         };
         let builder = qlog

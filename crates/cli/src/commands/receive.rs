@@ -14,6 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
 use crate::keys::Gate;
+use crate::meter::numbers;
 use crate::output::{self, Outlet};
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
@@ -101,7 +102,7 @@ struct Shares {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_per_address: u32,
     /// Most memory in which data of all senders waits to be written; near it, their windows shrink and further senders are refused
-    #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
     max_memory: ByteCount,
     /// Most files of one sender; an offer beyond is refused
     #[arg(long, value_name = "N", default_value_t = 100_000)]
@@ -118,17 +119,6 @@ struct Shares {
     /// Most bytes of incomplete files that nobody sends; the oldest are removed. Without it, the disk is the limit
     #[arg(long, value_name = "SIZE")]
     max_incomplete: Option<ByteCount>,
-}
-
-/// Least memory for the data of all senders.
-const MIN_MEMORY: u64 = 1 << 20;
-
-fn memory(text: &str) -> Result<ByteCount, String> {
-    let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
-    match size.as_bytes() >= MIN_MEMORY {
-        true => Ok(size),
-        false => Err(format!("at least {} MiB are needed", MIN_MEMORY >> 20)),
-    }
 }
 
 impl Shares {

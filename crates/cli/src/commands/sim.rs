@@ -11,6 +11,7 @@ use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
+use crate::place::Before;
 use crate::qlog::QlogArgs;
 use crate::seed;
 use crate::{network_picture, output, place, report};
@@ -145,5 +146,5 @@ fn capture_file(directory: &Path, scenario: &Path, host: &str) -> anyhow::Result
     }
     name.push(".pcapng");
     let path = directory.join(name);
-    File::create(&path).with_context(|| format!("cannot write {}", path.display()))
+    place::open_to_write(&path, Before::Discard)
 }

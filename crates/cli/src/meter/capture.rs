@@ -16,9 +16,12 @@ use polypath::{PacketTap, TapDirection, TappedPacket};
 use polypath_netsim::pcapng::{PacketDirection, PacketRecord, PcapngWriter};
 use polypath_units::Instant;
 
+use crate::place::{self, Before};
+
 const UDP: u8 = 17;
 const SCTP: u8 = 132;
 const HOP_LIMIT: u8 = 64;
+
 /// Most paths with an interface of their own: anybody may send from as many addresses as they forge.
 const MOST_INTERFACES: usize = 256;
 
@@ -45,7 +48,7 @@ impl Capture {
     /// Begins a file.
     pub fn create(path: &Path) -> Result<Self> {
         let context = || format!("cannot write {}", path.display());
-        let file = BufWriter::new(File::create(path).with_context(context)?);
+        let file = BufWriter::new(place::open_to_write(path, Before::Discard)?);
         let writer = PcapngWriter::new(file, "polypath meter").with_context(context)?;
         let state = State {
             writer: Some(writer),

@@ -80,6 +80,18 @@ fn show(mut value: f64, step: f64, names: [&str; 5]) -> String {
     format!("{value:.places$} {}", names[unit])
 }
 
+/// Least memory for the data of all peers.
+const MIN_MEMORY: u64 = 1 << 20;
+
+/// Memory for the data of all peers of a server.
+pub(crate) fn memory(text: &str) -> Result<ByteCount, String> {
+    let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
+    match size.as_bytes() >= MIN_MEMORY {
+        true => Ok(size),
+        false => Err(format!("at least {} MiB are needed", MIN_MEMORY >> 20)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@ use super::options::{FormatOptions, ReportOptions};
 use super::{csv, text};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Outlet};
+use crate::place::{self, Before};
 
 /// Most bytes of text that are kept for the peer.
 const KEPT: usize = 64 << 10;
@@ -37,8 +38,9 @@ pub(crate) struct Reporter {
     format: Format,
     /// A file instead of standard output.
     file: Option<File>,
-    /// Standard output that never blocks, for a server.
+    /// Output that never blocks, for a server.
     outlet: Option<Arc<Outlet>>,
+    outlet_is: OutletIs,
     timestamps: Timestamps,
     style: Style,
     csv: Option<BufWriter<File>>,
@@ -50,6 +52,12 @@ pub(crate) struct Reporter {
     table: Table,
     /// The first error while writing a report.
     failure: Option<Failure>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum OutletIs {
+    StandardOutput,
+    LogFile,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,17 +113,9 @@ impl Reporter {
             (_, true) => Format::JsonStream,
             _ => Format::Text,
         };
-        let create = |path: &Path| {
-            File::options()
-                .create(true)
-                .append(true)
-                .open(path)
-                .with_context(|| format!("cannot write {}", path.display()))
-        };
+        let create = |path: &Path| place::open_to_write(path, Before::Keep);
         let file = options.logfile.as_deref().map(create).transpose()?;
-        let fresh = |path: &Path| {
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))
-        };
+        let fresh = |path: &Path| place::open_to_write(path, Before::Discard);
         let mut csv = csv.map(fresh).transpose()?.map(BufWriter::new);
         if let Some(csv) = &mut csv {
             writeln!(csv, "{}", csv::HEADER)?;
@@ -127,6 +127,7 @@ impl Reporter {
             format,
             file,
             outlet: None,
+            outlet_is: OutletIs::StandardOutput,
             timestamps: if options.timestamps { Timestamps::On } else { Timestamps::Off },
             style: if colours { Style::Coloured } else { Style::Plain },
             csv,
@@ -139,15 +140,27 @@ impl Reporter {
 
     /// One for a server, whose clients must not wait for the reader of standard output.
     pub fn of_server(options: &FormatOptions) -> Result<Self, Failure> {
-        let reporter = Self::new(options, None).map_err(Failure::Usage)?;
-        Ok(Self { outlet: Some(Arc::new(output::results()?)), ..reporter })
+        let mut reporter = Self::new(options, None).map_err(Failure::Usage)?;
+        let (outlet, outlet_is) = match reporter.file.take() {
+            Some(file) => (output::results_to(file)?, OutletIs::LogFile),
+            None => (output::results()?, OutletIs::StandardOutput),
+        };
+        Ok(Self { outlet: Some(Arc::new(outlet)), outlet_is, ..reporter })
     }
 
     /// Waits until a server's reports are written, as long as their reader takes one within each `patience`.
     pub fn flush(&self, patience: Duration) -> Outcome {
         let Some(outlet) = &self.outlet else { return Ok(()) };
         outlet.flush(patience);
-        output::failure_of(outlet)
+        self.failure_of(outlet)
+    }
+
+    /// What went wrong with the output that never blocks.
+    fn failure_of(&self, outlet: &Outlet) -> Outcome {
+        match self.outlet_is {
+            OutletIs::StandardOutput => output::failure_of(outlet),
+            OutletIs::LogFile => output::failure_of_log(outlet),
+        }
     }
 
     /// Another one to the same place, whose lines begin with `prefix`.
@@ -305,13 +318,14 @@ impl Reporter {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let written = match (&mut self.file, &self.outlet) {
+        let outlet = self.outlet.clone();
+        let written = match (&mut self.file, &outlet) {
             (Some(file), _) => {
                 file.write_all(bytes).context("cannot write the log file").map_err(Failure::Failed)
             }
             (None, Some(outlet)) => {
                 outlet.put(bytes.to_vec());
-                output::failure_of(outlet)
+                self.failure_of(outlet)
             }
             (None, None) => output::print(bytes),
         };

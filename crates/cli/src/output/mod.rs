@@ -4,6 +4,7 @@ mod outlet;
 mod ration;
 mod terminal;
 
+use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::net::IpAddr;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -75,9 +76,25 @@ pub(crate) fn results() -> Result<Outlet, Failure> {
     Ok(results.context("cannot start a thread that writes to standard output")?)
 }
 
+/// The same for a file, which may be a pipe.
+pub(crate) fn results_to(file: File) -> Result<Outlet, Failure> {
+    let remark = |results| {
+        tell(format_args!("error: {results} results were left out: nobody read the log file"));
+        None
+    };
+    let results = Outlet::start(file, RESULT_BYTES, remark);
+    Ok(results.context("cannot start a thread that writes to the log file")?)
+}
+
 /// What went wrong with [`results`] since the last call.
 pub(crate) fn failure_of(results: &Outlet) -> Outcome {
     results.take_failure().map_or(Ok(()), |error| Err(cannot_print(error)))
+}
+
+/// What went wrong with [`results_to`] since the last call.
+pub(crate) fn failure_of_log(results: &Outlet) -> Outcome {
+    let failure = results.take_failure().map(anyhow::Error::from);
+    failure.map_or(Ok(()), |error| Err(Failure::Failed(error.context("cannot write the log file"))))
 }
 
 /// Writes to standard output. A reader that has had enough (`| head`) is no failure.

@@ -116,6 +116,42 @@ async fn a_server_that_is_busy_refuses() {
     assert!(stderr(&output).contains("out of resource; it is busy"), "{}", stderr(&output));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn one_address_does_not_take_every_place_of_a_server() {
+    let server = Server::start("127.0.8.31", &["--max-per-address", "1", "--max-memory", "8 MiB"]);
+    let (_endpoint, _association) = connect(&server, "127.0.8.32").await;
+    let measured = tokio::task::spawn_blocking(move || {
+        let refused = server.client("127.0.8.32", &[]).output().unwrap();
+        assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+        let told = stderr(&refused);
+        assert!(told.contains("at most 1 associations at a time from one address"), "{told}");
+        server.measure("127.0.8.33", &["-n", "10K"])
+    });
+    assert_eq!(measured.await.unwrap()["complete"], true);
+}
+
+#[test]
+fn a_log_file_that_is_a_pipe_which_nobody_reads_stops_no_measurement() {
+    let place = tempfile::tempdir().unwrap();
+    let pipe = place.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let path = pipe.to_str().unwrap();
+    // Without a reader it is not waited for.
+    let mut alone = polypath();
+    alone.args(["meter", "server", "-B", "127.0.8.34", "--logfile", path]);
+    let refused = alone.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("a named pipe that nobody reads"), "{}", stderr(&refused));
+    // It is open for reading, and not read.
+    let kept = std::fs::File::options().read(true).write(true).open(&pipe).unwrap();
+    let server = Server::start("127.0.8.34", &["--json", "--logfile", path]);
+    // Each measurement has a document of several kilobytes, and a pipe takes 64.
+    for _ in 0..25 {
+        assert_eq!(server.measure("127.0.8.35", &["-n", "1K", "-P", "8"])["complete"], true);
+    }
+    drop(kept);
+}
+
 #[test]
 fn a_server_has_one_sctp_port_and_says_so() {
     let server = Server::start("127.0.8.19", &[]);

@@ -13,6 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
+use polypath_sim::document::open_file;
 
 use crate::journal::{Cell, Kind};
 
@@ -221,7 +222,7 @@ impl Table {
     /// It is not there or no table.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let file =
-            File::open(path).map_err(|error| TableError::Io { path: path.to_owned(), error })?;
+            open_file(path).map_err(|error| TableError::Io { path: path.to_owned(), error })?;
         let reader = SerializedFileReader::new(file)
             .map_err(|error| TableError::Parquet { path: path.to_owned(), error })?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();

@@ -10,7 +10,8 @@ mod words;
 pub use error::{DocumentError, Place, nearest};
 
 use std::borrow::Cow;
-use std::fs;
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -43,6 +44,33 @@ pub enum Step<'a> {
     Index(usize),
 }
 
+/// Opens a file for reading.
+///
+/// # Errors
+/// It is not there or cannot be read, or is a named pipe: one without a writer would be waited for. What a shell makes of `<(command)` is
+/// none.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    if is_named_pipe(path) {
+        let message = "it is a named pipe, which may never have a writer: name a file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn is_named_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+
+    let is_descriptor =
+        ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|place| path.starts_with(place));
+    !is_descriptor && path.metadata().is_ok_and(|found| found.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_named_pipe(_path: &Path) -> bool {
+    false
+}
+
 impl Document {
     /// Reads a file.
     ///
@@ -50,7 +78,7 @@ impl Document {
     /// The file cannot be read, or is not TOML.
     pub fn read(path: &Path) -> Result<Self, DocumentError> {
         let name = path.display().to_string();
-        match fs::read_to_string(path) {
+        match open_file(path).and_then(io::read_to_string) {
             Ok(text) => Self::parse(name, text),
             Err(error) => Err(DocumentError::unreadable(name, &error)),
         }

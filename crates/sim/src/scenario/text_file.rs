@@ -1,12 +1,11 @@
 //! Files that a scenario names.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use polypath_netsim::TraceHasher;
 
-use crate::document::{Document, DocumentError, Place, Step};
+use crate::document::{Document, DocumentError, Place, Step, open_file};
 
 /// Longest file.
 const MOST_BYTES: u64 = 256 << 20;
@@ -36,7 +35,7 @@ impl TextFile {
         let unreadable = |problem: String| {
             document.complain(&at("file"), format!("cannot read `{name}`: {problem}"))
         };
-        let file = File::open(&path).map_err(|error| unreadable(error.to_string()))?;
+        let file = open_file(&path).map_err(|error| unreadable(error.to_string()))?;
         let text = read(file, MOST_BYTES).map_err(|error| unreadable(error.to_string()))?;
         let digest = digest(&text);
         if let Some(wanted) = wanted.filter(|wanted| **wanted != digest) {
@@ -90,7 +89,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_device_has_no_length_and_is_refused_all_the_same() {
-        let zeros = File::open("/dev/zero").unwrap();
+        let zeros = std::fs::File::open("/dev/zero").unwrap();
         assert_eq!(zeros.metadata().unwrap().len(), 0);
         assert!(read(zeros, 1 << 20).is_err());
     }

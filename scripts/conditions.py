@@ -114,7 +114,7 @@ def ours(condition: Condition, numbers: list[int]) -> float:
         file.write_bytes(os.urandom(condition.size))
         to = addresses(numbers, 2)
         receive = f"'{program()}' receive --listen {to} --out '{work}/out' --once 2> '{listening}'"
-        send = f"'{program()}' send '{file}' --from {addresses(numbers, 1)} --to {to} --json 2> /dev/null | tr -d '\\n'"
+        send = f"'{program()}' send '{file}' --from {addresses(numbers, 1)} --to {to} --retry-for 0 --json 2> /dev/null | tr -d '\\n'"
         done = emulate(condition.scenario(), [f"b={receive}", f"a={wait_until(listening)}; {send}"], may_fail=True, minutes=PATIENCE / 60)
     summary = done.said.get("a")
     if not summary or not summary["complete"]:

@@ -41,7 +41,8 @@ shape b 1 20mbit
 
 say "the kernel's SCTP, over IP:"
 receive_at_a
-in_b timeout 90 "$POLYPATH" send --raw "$WORK/file" --from "$(address b 1)" --to "$(address a 1)" > "$WORK/sender" 2>&1 &
+in_b timeout 90 "$POLYPATH" send --raw "$WORK/file" --from "$(address b 1)" --to "$(address a 1)" --retry-for 0 \
+    > "$WORK/sender" 2>&1 &
 SENDER=$!
 wait_for 30 some_arrived || die "the transfer did not begin: $(cat "$WORK/sender" "$WORK/receiver")"
 mkdir "$WORK/proc/net/sctp"

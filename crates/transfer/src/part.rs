@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use crate::destination::{
     Existing, FileError, Incomplete, Target, free_bytes, open_options, rename_new, sync_directory,
 };
+use crate::frame::Digest;
 use crate::ledger::Ledger;
 
 /// Fewer bytes are not worth keeping.
@@ -96,17 +97,22 @@ impl PartialFile {
     pub(crate) fn offsets(&self) -> Vec<u64> {
         let most = self.target.size.map_or(0, |size| self.length.min(size));
         let steps = STEPS_BACK.iter().filter_map(|back| most.checked_sub(*back));
-        steps.filter(|offset| *offset >= MIN_KEPT).collect()
+        let mut offsets: Vec<_> = steps.filter(|offset| *offset >= MIN_KEPT).collect();
+        if offsets.last().is_some_and(|last| *last > MIN_KEPT) {
+            offsets.push(MIN_KEPT);
+        }
+        offsets
     }
 
-    /// Hashes its content up to each of `offsets`, which fall. Gives up when `stop` says so.
-    pub(crate) fn beginnings(
+    /// The longest of these beginnings that is the same as the sender's, which has `digests`.
+    pub(crate) fn longest_same(
         &mut self,
         offsets: &[u64],
+        digests: &[Digest],
         stop: impl Fn() -> bool,
-    ) -> Result<Beginnings, FileError> {
-        self.file.seek(SeekFrom::Start(0)).map_err(FileError::Write)?;
-        beginnings(&mut self.file, offsets, stop).map_err(FileError::Write)
+    ) -> Result<(u64, Sha256), FileError> {
+        self.file.seek(SeekFrom::Start(0)).map_err(FileError::Read)?;
+        longest_same(&mut self.file, offsets, digests, stop).map_err(FileError::Read)
     }
 
     /// Keeps the first `offset` bytes only; content is appended to them.
@@ -227,24 +233,60 @@ pub(crate) fn beginnings(
     let (mut digest, mut at, mut found) = (Sha256::new(), 0, Beginnings::new());
     let mut buffer = vec![0; HASH_SIZE];
     for offset in offsets.iter().rev() {
-        while at < *offset {
-            if stop() {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            let most = usize::try_from(*offset - at).unwrap_or(usize::MAX).min(HASH_SIZE);
-            match from.read(&mut buffer[..most]) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => {
-                    digest.update(&buffer[..read]);
-                    at += read as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        at = hash_up_to(from, &mut digest, (at, *offset), &mut buffer, &stop)?;
         found.insert(0, (*offset, digest.clone()));
     }
     Ok(found)
+}
+
+/// The longest beginning with the digest that it is to have: `digests` are those of the beginnings up to `offsets`, which fall. Reads no
+/// further than to the first that differs, so that nobody who has another file makes this side read a long one.
+pub(crate) fn longest_same(
+    from: &mut impl Read,
+    offsets: &[u64],
+    digests: &[Digest],
+    stop: impl Fn() -> bool,
+) -> io::Result<(u64, Sha256)> {
+    let (mut digest, mut at, mut longest) = (Sha256::new(), 0, (0, Sha256::new()));
+    let mut buffer = vec![0; HASH_SIZE];
+    for (offset, expected) in offsets.iter().zip(digests).rev() {
+        at = match hash_up_to(from, &mut digest, (at, *offset), &mut buffer, &stop) {
+            // It is shorter than it was: what is there may be the same all the same.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            at => at?,
+        };
+        if Digest::from(digest.clone().finalize()) != *expected {
+            break;
+        }
+        longest = (*offset, digest.clone());
+    }
+    Ok(longest)
+}
+
+/// Hashes what is read from one offset to another, which is returned.
+fn hash_up_to(
+    from: &mut impl Read,
+    digest: &mut Sha256,
+    (mut at, to): (u64, u64),
+    buffer: &mut [u8],
+    stop: &impl Fn() -> bool,
+) -> io::Result<u64> {
+    while at < to {
+        if stop() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let most = usize::try_from(to - at).unwrap_or(usize::MAX).min(buffer.len());
+        match from.read(&mut buffer[..most]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                digest.update(&buffer[..read]);
+                at += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(at)
 }
 
 /// Whether what is still to come fits the disk, beside what is promised to others.

@@ -1,15 +1,18 @@
 //! Receives the files of one association.
 
+mod at_once;
+mod content;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use polypath::text::with_causes;
-use polypath::{Association, Message, ReceivedMessage};
+use polypath::{Association, Message};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::destination::{Existing, FileError, Incomplete, Target, make_directories};
+use crate::destination::{Existing, FileError, Incomplete, Target};
 use crate::error::{ReceiveError, Violation};
 use crate::event::{Event, Observer};
 use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
@@ -20,12 +23,9 @@ use crate::part::{MIN_KEPT, part_name, sweep};
 use crate::quota::{Account, Quota};
 use crate::report::{FileReport, Files, Report, Side};
 use crate::sink::Sink;
-use crate::small::{MOST_EAGER, Outcome, hand_on, store};
 use crate::wait::{SHUTDOWN_LIMIT, shut_down, watched, with_signs_of_life};
-use crate::writer::{Begun, Finished, Plan, Stopped, Wanted, Writer};
+use crate::writer::{Begun, Finished, Plan, Wanted, Writer};
 
-/// Longest message with content; no sender makes one that comes near. Bounds the memory that a peer can take.
-const LONGEST_MESSAGE: usize = 512 << 10;
 /// Bytes that a sender hashes in a second, at least.
 const HASH_RATE: u64 = 10_000_000;
 
@@ -248,87 +248,6 @@ impl Receiver {
         }
     }
 
-    async fn receive_directory(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
-        let made = match self.admit(offer) {
-            Ok(_) if self.rules.sink.is_some() => Err(FileError::NoDirectories),
-            Ok(name) => {
-                let below = self.rules.directory.clone();
-                let make = move || make_directories(&below, &name);
-                match tokio::task::spawn_blocking(make).await {
-                    Ok(made) => made,
-                    Err(error) => Err(error.into()),
-                }
-            }
-            Err(error) => Err(error),
-        };
-        match made {
-            Ok(()) => {
-                self.account.accepted(0);
-                self.conclude(FileReport::directory(name::shown(&offer.name)), None);
-                self.say(frame::verdict(&Ok(()))).await
-            }
-            Err(error) => self.refuse(offer, with_causes(&error)).await,
-        }
-    }
-
-    /// Receives a file whose content follows the offer at once.
-    async fn receive_small(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
-        let begin = Instant::now();
-        let size = offer.size.unwrap_or(u64::MAX);
-        if size > MOST_EAGER {
-            return Err(violation(Violation::EagerSize(size)));
-        }
-        let mut content = Vec::new();
-        let claimed = loop {
-            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
-                Frame::Data(message) => {
-                    if (content.len() + message.len()) as u64 > size {
-                        return Err(FileError::TooLong(size).into());
-                    }
-                    message.fragments().for_each(|part| content.extend_from_slice(part));
-                }
-                Frame::End(digest) => break digest,
-                other => return Err(violation(Violation::WithinFile(other.kind()))),
-            }
-        };
-        let admitted = self.admit(offer).and_then(|name| {
-            let reservation = self.ledger.reserve(size, self.rules.max_total)?;
-            Ok((self.target(offer, name), reservation))
-        });
-        let (target, reservation) = match admitted {
-            Ok(admitted) => admitted,
-            Err(error) => return self.refuse(offer, with_causes(&error)).await,
-        };
-        self.account.accepted(size);
-        let shown = name::shown(&offer.name);
-        let promised = self.ledger.unwritten().saturating_sub(size);
-        let sink = self.rules.sink.clone();
-        let work = move || match sink {
-            Some(sink) => hand_on(&sink, target, &content, claimed),
-            None => store(target, &content, claimed, promised),
-        };
-        let storing = tokio::task::spawn_blocking(work);
-        match storing.await.unwrap_or_else(|error| Outcome::Failed(error.into())) {
-            Outcome::Stored(stored) => {
-                reservation.stored();
-                let file = FileReport::stored(shown, size, 0, &claimed, begin.elapsed());
-                self.conclude(file, stored.warning);
-                self.say(frame::verdict(&Ok(()))).await
-            }
-            Outcome::There(what) => {
-                self.conclude(FileReport::there(shown, what.to_owned()), None);
-                self.say(frame::answer(&Answer::There(what.to_owned()))).await
-            }
-            Outcome::Refused(error) => self.refuse(offer, with_causes(&error)).await,
-            Outcome::Failed(error) => {
-                let reason = with_causes(&error);
-                self.conclude(FileReport::failed(shown, reason.clone()), None);
-                self.refuse_rest(reason).await;
-                Err(error.into())
-            }
-        }
-    }
-
     /// Refuses what is offered.
     async fn refuse(&mut self, offer: &Offer, reason: String) -> Result<(), ReceiveError> {
         self.say(frame::answer(&Answer::Refused(reason.clone()))).await?;
@@ -466,101 +385,6 @@ impl Receiver {
             Some(Frame::Proof(digests)) => Ok(digests),
             Some(other) => Err(violation(Violation::WithinFile(other.kind()))),
             None => Err(ReceiveError::SenderStopped),
-        }
-    }
-
-    /// Receives and stores the file that was begun.
-    async fn take_content(&mut self, offer: &Offer, offset: u64) -> Result<(), Stop> {
-        let Some(current) = &self.current else { return Ok(()) };
-        let (name, bytes) = (current.name.clone(), offer.size.unwrap_or(0));
-        self.observer.hear(&Event::Begun { name: name.clone(), bytes });
-        if offset > 0 {
-            self.observer.hear(&Event::Resumed { name, bytes: offset });
-        }
-        let claimed = self.collect(offer.size).await?;
-        let Some(current) = &mut self.current else { return Ok(()) };
-        let storing = current.writer.store(claimed);
-        let finished = match offer.version {
-            Version::First => storing.await?,
-            Version::Second => with_signs_of_life(&self.association, storing).await?,
-        };
-        if let Some(current) = self.current.take() {
-            let file = current.finished(&finished);
-            current.reservation.stored();
-            self.conclude(file, finished.warning().map(str::to_owned));
-        }
-        Ok(())
-    }
-
-    /// Hands content to the writer until the end, and gives the digest that the peer claims.
-    async fn collect(&mut self, size: Option<u64>) -> Result<Digest, Stop> {
-        loop {
-            let received = self.current.as_ref().map_or(0, |current| current.received);
-            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
-                Frame::Data(message) if message.len() > LONGEST_MESSAGE => {
-                    return Err(violation(Violation::LongMessage(message.len())).into());
-                }
-                Frame::Data(message) => {
-                    let bytes = message.len() as u64;
-                    match size {
-                        Some(size) if received + bytes > size => {
-                            return Err(self.spoiled(FileError::TooLong(size)).await);
-                        }
-                        Some(_) => {}
-                        None => self.grow(bytes)?,
-                    }
-                    self.write(message).await?;
-                    self.observer.hear(&Event::Progress { bytes });
-                }
-                Frame::End(_) if size.is_some_and(|size| received < size) => {
-                    let offered = size.unwrap_or(0);
-                    return Err(self.spoiled(FileError::TooShort { received, offered }).await);
-                }
-                Frame::End(digest) => return Ok(digest),
-                other => return Err(violation(Violation::WithinFile(other.kind())).into()),
-            }
-        }
-    }
-
-    /// More came of a file whose size is not known.
-    fn grow(&mut self, bytes: u64) -> Result<(), FileError> {
-        self.account.grow(bytes)?;
-        match &mut self.current {
-            Some(current) => Ok(current.reservation.extend(bytes, self.rules.max_total)?),
-            None => Ok(()),
-        }
-    }
-
-    /// What came is not what was offered: nothing of it is kept.
-    async fn spoiled(&mut self, error: FileError) -> Stop {
-        if let Some(current) = &mut self.current {
-            current.writer.spoil().await;
-        }
-        Stop::File(error)
-    }
-
-    async fn write(&mut self, message: ReceivedMessage) -> Result<(), Stop> {
-        let Some(current) = &mut self.current else { return Ok(()) };
-        let bytes = message.len() as u64;
-        let written = match current.writer.try_write(message) {
-            None => Ok(()),
-            // A disk or a reader that is slow is no silence of this side.
-            Some(message) if self.knows_signs_of_life => {
-                with_signs_of_life(&self.association, current.writer.write(message)).await
-            }
-            Some(message) => current.writer.write(message).await,
-        };
-        match written {
-            Ok(()) => {
-                current.received += bytes;
-                current.reservation.written(bytes);
-                if let Some(claim) = &current.claim {
-                    claim.moved(bytes);
-                }
-                Ok(())
-            }
-            // The disk is the cause if the writer has stopped, and the peer is to know.
-            Err(Stopped) => Err(Stop::File(current.writer.failure().await)),
         }
     }
 

@@ -1,6 +1,5 @@
 //! The thread that hashes, writes and stores one file.
 
-use std::fs::File;
 use std::io;
 use std::thread;
 
@@ -11,7 +10,7 @@ use tokio::task::spawn_blocking;
 
 use crate::destination::{Existing, FileError, Found, Target};
 use crate::frame::Digest;
-use crate::part::{Beginnings, PartialFile, Stored, beginnings};
+use crate::part::{MIN_KEPT, PartialFile, Stored, longest_same};
 use crate::sink::Sink;
 
 /// Messages between network and disk. When the disk is slower, they wait in the association's receive buffer, whose
@@ -213,24 +212,29 @@ fn work(
         Found::There(_) | Found::SameSize(_) => return Err(FileError::Exists(plan.target.name)),
         Found::Nothing => None,
     };
-    if let Some(file) = same {
+    if let Some(mut found) = same {
         let size = plan.target.size.unwrap_or(0);
+        let offsets = if size > MIN_KEPT { vec![size, MIN_KEPT] } else { vec![size] };
         // Nobody waits for it if the file is to be discarded.
-        let _ = told.send(Begun::Prove(vec![size]));
-        return match compare(file, size, &mut queue)? {
-            // It is told and ends.
-            (Wanted::Nothing, told) => {
-                let _ = told.send(Wanted::Nothing);
-                Err(FileError::Done)
-            }
-            (_, told) if plan.target.existing == Existing::Replace => {
-                let mut file = open(&plan)?;
-                file.go_on_from(0)?;
-                let _ = told.send(Wanted::From(0));
-                serve(file, Sha256::new(), queue)
-            }
-            _ => Err(FileError::Differs(plan.target.name)),
+        let _ = told.send(Begun::Prove(offsets.clone()));
+        let (digests, told) = proof(&mut queue)?;
+        let same = longest_same(&mut found, &offsets, &digests, || queue.is_closed());
+        let is_same = match same.map_err(FileError::Read)?.0 {
+            // Nothing is all there is, and the digest has to be that of nothing.
+            0 => size == 0 && digests.first() == Some(&Digest::from(Sha256::digest([]))),
+            offset => offset == size,
         };
+        if is_same {
+            let _ = told.send(Wanted::Nothing);
+            return Err(FileError::Done);
+        }
+        if plan.target.existing != Existing::Replace {
+            return Err(FileError::Differs(plan.target.name));
+        }
+        let mut file = open(&plan)?;
+        file.go_on_from(0)?;
+        let _ = told.send(Wanted::From(0));
+        return serve(file, Sha256::new(), queue);
     }
     let mut file = open(&plan)?;
     let offsets = if plan.compares { file.offsets() } else { Vec::new() };
@@ -240,15 +244,26 @@ fn work(
         return serve(file, Sha256::new(), queue);
     }
     let _ = told.send(Begun::Prove(offsets.clone()));
-    // What cannot be read begins anew.
-    let found = file.beginnings(&offsets, || queue.is_closed()).unwrap_or_default();
-    let Some(Order::Prove(digests, told)) = queue.blocking_recv() else {
-        return Err(FileError::Ended);
+    let (digests, told) = proof(&mut queue)?;
+    let (offset, digest) = match file.longest_same(&offsets, &digests, || queue.is_closed()) {
+        Ok(longest) => longest,
+        Err(_) if queue.is_closed() => return Err(FileError::Ended),
+        // What cannot be read begins anew.
+        Err(_) => (0, Sha256::new()),
     };
-    let (offset, digest) = longest(found, &offsets, &digests);
     file.go_on_from(offset)?;
     let _ = told.send(Wanted::From(offset));
     serve(file, digest, queue)
+}
+
+/// Waits for what the sender says it has, and for whom to tell what is wanted.
+fn proof(
+    queue: &mut mpsc::Receiver<Order>,
+) -> Result<(Vec<Digest>, oneshot::Sender<Wanted>), FileError> {
+    match queue.blocking_recv() {
+        Some(Order::Prove(digests, told)) => Ok((digests, told)),
+        _ => Err(FileError::Ended),
+    }
 }
 
 fn open(plan: &Plan) -> Result<PartialFile, FileError> {
@@ -256,36 +271,6 @@ fn open(plan: &Plan) -> Result<PartialFile, FileError> {
         Some(part) => PartialFile::open(plan.target.clone(), part, plan.promised),
         None => PartialFile::create(plan.target.clone(), plan.promised),
     }
-}
-
-/// Compares a whole file with what its sender has.
-fn compare(
-    mut file: File,
-    size: u64,
-    queue: &mut mpsc::Receiver<Order>,
-) -> Result<(Wanted, oneshot::Sender<Wanted>), FileError> {
-    let found = match beginnings(&mut file, &[size], || queue.is_closed()) {
-        Ok(found) => found,
-        // It has become shorter: it is another one.
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Beginnings::new(),
-        Err(error) => return Err(FileError::Read(error)),
-    };
-    let Some(Order::Prove(digests, told)) = queue.blocking_recv() else {
-        return Err(FileError::Ended);
-    };
-    let here = found.into_iter().next().map(|(_, digest)| Digest::from(digest.finalize()));
-    let is_same = here.is_some() && here == digests.first().copied();
-    Ok((if is_same { Wanted::Nothing } else { Wanted::From(0) }, told))
-}
-
-/// The longest beginning that is the same on both sides.
-fn longest(found: Beginnings, offsets: &[u64], digests: &[Digest]) -> (u64, Sha256) {
-    let is_same = |(offset, digest): &(u64, Sha256)| {
-        let place = offsets.iter().position(|other| other == offset);
-        let theirs = place.and_then(|place| digests.get(place));
-        theirs == Some(&Digest::from(digest.clone().finalize()))
-    };
-    found.into_iter().find(is_same).unwrap_or((0, Sha256::new()))
 }
 
 /// Hands content on as it comes. Whether it was right is known at the end.
@@ -436,17 +421,18 @@ mod tests {
         let content = vec![7; 3 << 20];
         let part = directory.path().join(part_name(None, "file"));
         let (all, less) = (2 << 20, 1 << 20);
+        let first = digest(&content[..MIN_KEPT as usize]);
         for (proof, expected) in [
-            (vec![digest(&content[..all]), digest(&content[..less])], all as u64),
-            (vec![[0; 32], digest(&content[..less])], less as u64),
-            (vec![digest(&content[..all])], all as u64),
-            (vec![[0; 32], [0; 32], digest(&content[..less])], 0),
+            (vec![digest(&content[..all]), digest(&content[..less]), first], all as u64),
+            (vec![[0; 32], digest(&content[..less]), first], less as u64),
+            (vec![[0; 32], [0; 32], first], MIN_KEPT),
+            (vec![digest(&content[..all]), digest(&content[..less]), [0; 32]], 0),
             (vec![], 0),
         ] {
             std::fs::write(&part, &content[..all]).unwrap();
             let mut writer = comparing(directory.path(), 3 << 20, Existing::Keep);
             let begun = writer.begun().await.unwrap();
-            assert_eq!(begun, Begun::Prove(vec![all as u64, less as u64]));
+            assert_eq!(begun, Begun::Prove(vec![all as u64, less as u64, MIN_KEPT]));
             assert_eq!(writer.prove(proof).await.unwrap(), Wanted::From(expected));
             assert_eq!(std::fs::metadata(&part).unwrap().len(), expected);
             assert_eq!(writer.discard().await, None);

@@ -37,7 +37,10 @@ pub(crate) async fn watch(
         if let Some((path, news)) = news
             && (verbosity >= Verbosity::Verbose || news.is_important())
         {
-            tell(&format!("{} {}", label(path, &association.path_stats()), news.words()));
+            let paths = association.path_stats();
+            let mtu =
+                paths.iter().find(|other| other.path == path).map_or(0, |path| path.mtu_bytes);
+            tell(&format!("{} {}", label(path, &paths), news.words(mtu)));
         }
     }
 }
@@ -58,13 +61,13 @@ impl News {
         matches!(self, Self::Lost(_) | Self::Back(_))
     }
 
-    fn words(self) -> String {
+    fn words(self, mtu: u32) -> String {
         let at = |time: Duration| format!("{:.0} s", time.as_secs_f64());
         match self {
             Self::Lost(time) => format!("lost at {}", at(time)),
             Self::Back(time) => format!("back at {}", at(time)),
             Self::Works(time) => format!("works since {}", at(time)),
-            Self::NewMtu(time) => format!("has another MTU since {}", at(time)),
+            Self::NewMtu(time) => format!("has an MTU of {mtu} since {}", at(time)),
         }
     }
 }
@@ -164,8 +167,8 @@ mod tests {
             board.note(at(27), path, PathChange::Available),
             Some((path, News::Back(at(27))))
         );
-        assert_eq!(News::Lost(at(12)).words(), "lost at 12 s");
-        assert_eq!(News::Back(at(27)).words(), "back at 27 s");
+        assert_eq!(News::Lost(at(12)).words(0), "lost at 12 s");
+        assert_eq!(News::Back(at(27)).words(0), "back at 27 s");
     }
 
     #[test]

@@ -87,7 +87,12 @@ impl Progress {
 
     /// Prints lines about the paths of an association until it ends. Those of one among many are details.
     pub(crate) fn follow_paths(&self, side: Side, association: &Association) -> AbortHandle {
-        let (progress, association, begin) = (self.clone(), association.clone(), self.begin);
+        let (progress, association) = (self.clone(), association.clone());
+        // A sender may have one association after the other, a receiver has many at a time.
+        let begin = match side {
+            Side::Sender => self.begin,
+            Side::Receiver => tokio::time::Instant::now(),
+        };
         let peer = peer_of(&association);
         let watch = async move {
             match side {

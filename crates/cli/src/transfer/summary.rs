@@ -102,9 +102,8 @@ impl fmt::Display for Summary {
         for path in &self.report.paths {
             writeln!(
                 f,
-                "  {}{} {} -> {}: {}, {}, {} + {} retransmissions, {}",
-                interfaces::name_of(path.local).map_or(String::new(), |name| name + " "),
-                path.name,
+                "  {} {} -> {}: {}, {}, {} + {} retransmissions, {}",
+                interfaces::name_of(path.local).unwrap_or_else(|| path.name.clone()),
                 path.local,
                 path.remote,
                 size(path.bytes),

@@ -103,8 +103,8 @@ fn both_ends_of_a_transfer_have_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let (traces, file) = (folder.path().join("traces"), folder.path().join("film"));
     fs::write(&file, vec![7; 300_000]).unwrap();
-    let out = folder.path().display().to_string();
-    let receive = ["receive", "--listen", "127.0.7.83", "--out", &out, "--overwrite", "--once"];
+    let out = folder.path().join("inbox").display().to_string();
+    let receive = ["receive", "--listen", "127.0.7.83", "--out", &out, "--once"];
     let mut receiver = Listener::start(&receive, &traces);
     let send = ["--to", "127.0.7.83", "--from", "127.0.7.84", "--encap-port", &receiver.1];
     let sent =

@@ -20,6 +20,10 @@ fn open(directory: &Path, name: &str, size: u64) -> Result<PartialFile, FileErro
     PartialFile::open(target(directory, name, size, Existing::Keep), &part_name(None, name), 0)
 }
 
+fn sha256(content: &[u8]) -> [u8; 32] {
+    Sha256::digest(content).into()
+}
+
 fn digest(beginning: &Sha256) -> [u8; 32] {
     beginning.clone().finalize().into()
 }
@@ -53,7 +57,7 @@ fn an_incomplete_file_leaves_nothing_unless_it_is_to_be_kept() {
     drop(kept);
     assert_eq!(entries(directory.path()), [part_name(None, "new")]);
     let mut spoiled = open(directory.path(), "new", 1 << 20).unwrap();
-    assert_eq!(spoiled.offsets(), [100_000]);
+    assert_eq!(spoiled.offsets(), [100_000, MIN_KEPT]);
     spoiled.spoil();
     drop(spoiled);
     assert!(entries(directory.path()).is_empty());
@@ -68,20 +72,36 @@ fn what_was_kept_goes_on_where_it_is_the_same() {
     drop(file);
     let mut file = open(directory.path(), "name", 3_000_000).unwrap();
     let offsets = file.offsets();
-    assert_eq!(offsets, [2_500_000, 2_500_000 - (1 << 20)]);
-    let found = file.beginnings(&offsets, || false).unwrap();
-    for (offset, beginning) in &found {
-        let expected: [u8; 32] = Sha256::digest(&content[..*offset as usize]).into();
-        assert_eq!(digest(beginning), expected);
-    }
+    assert_eq!(offsets, [2_500_000, 2_500_000 - (1 << 20), MIN_KEPT]);
+    let digests: Vec<_> =
+        offsets.iter().map(|offset| sha256(&content[..*offset as usize])).collect();
+    let (longest, beginning) = file.longest_same(&offsets, &digests, || false).unwrap();
+    assert_eq!((longest, digest(&beginning)), (offsets[0], digests[0]));
     file.go_on_from(offsets[1]).unwrap();
     file.write(&content[offsets[1] as usize..]).unwrap();
     assert_eq!(fs::read(file.complete().unwrap().path).unwrap(), content);
     assert_eq!(entries(directory.path()), ["name"]);
     let mut file = open(directory.path(), "other", 10).unwrap();
-    assert!(file.beginnings(&[5], || false).is_err(), "it is shorter");
+    assert_eq!(file.longest_same(&[5], &[[0; 32]], || false).unwrap().0, 0, "it is shorter");
     file.write(&[0; 100]).unwrap();
-    assert!(file.beginnings(&[5], || true).is_err(), "nobody wants it");
+    assert!(file.longest_same(&[5], &[[0; 32]], || true).is_err(), "nobody wants it");
+}
+
+#[test]
+fn who_has_another_file_makes_nobody_read_a_long_one() {
+    /// Content without an end that counts what is read of it.
+    struct Zeros(u64);
+    impl Read for Zeros {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(0);
+            self.0 += buffer.len() as u64;
+            Ok(buffer.len())
+        }
+    }
+    let mut zeros = Zeros(0);
+    let offsets = [1 << 40, 1 << 30, MIN_KEPT];
+    let found = longest_same(&mut zeros, &offsets, &[[1; 32]; 3], || false).unwrap();
+    assert_eq!((found.0, zeros.0), (0, MIN_KEPT));
 }
 
 #[test]
@@ -162,6 +182,19 @@ fn what_cannot_fit_is_refused_at_once() {
     let refused = PartialFile::create(target, u64::MAX).unwrap_err();
     assert!(matches!(refused, FileError::NoRoom { free: 0, .. }), "promised to others: {refused}");
     assert!(entries(directory.path()).is_empty());
+}
+
+/// Only Linux has a file that is always full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let target = target(directory.path(), "holiday.mkv", 10, Existing::Keep);
+    let path = directory.path().join("part");
+    let mut file = PartialFile::new(full, path, target, true, 0);
+    let error = file.write(b"content").unwrap_err();
+    assert_eq!(error.to_string(), "the disk is full: \"holiday.mkv\" does not fit any more");
 }
 
 #[test]

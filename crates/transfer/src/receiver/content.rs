@@ -1,0 +1,111 @@
+//! The content of a file that was begun.
+
+use polypath::ReceivedMessage;
+
+use super::{Receiver, Stop, violation};
+use crate::destination::FileError;
+use crate::error::{ReceiveError, Violation};
+use crate::event::Event;
+use crate::frame::{Digest, Frame, Offer, Version};
+use crate::wait::with_signs_of_life;
+use crate::writer::Stopped;
+
+/// Longest message with content; no sender makes one that comes near. Bounds the memory that a peer can take.
+const LONGEST_MESSAGE: usize = 512 << 10;
+
+impl Receiver {
+    /// Receives and stores the file that was begun.
+    pub(super) async fn take_content(&mut self, offer: &Offer, offset: u64) -> Result<(), Stop> {
+        let Some(current) = &self.current else { return Ok(()) };
+        let (name, bytes) = (current.name.clone(), offer.size.unwrap_or(0));
+        self.observer.hear(&Event::Begun { name: name.clone(), bytes });
+        if offset > 0 {
+            self.observer.hear(&Event::Resumed { name, bytes: offset });
+        }
+        let claimed = self.collect(offer.size).await?;
+        let Some(current) = &mut self.current else { return Ok(()) };
+        let storing = current.writer.store(claimed);
+        let finished = match offer.version {
+            Version::First => storing.await?,
+            Version::Second => with_signs_of_life(&self.association, storing).await?,
+        };
+        if let Some(current) = self.current.take() {
+            let file = current.finished(&finished);
+            current.reservation.stored();
+            self.conclude(file, finished.warning().map(str::to_owned));
+        }
+        Ok(())
+    }
+
+    /// Hands content to the writer until the end, and gives the digest that the peer claims.
+    async fn collect(&mut self, size: Option<u64>) -> Result<Digest, Stop> {
+        loop {
+            let received = self.current.as_ref().map_or(0, |current| current.received);
+            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
+                Frame::Data(message) if message.len() > LONGEST_MESSAGE => {
+                    return Err(violation(Violation::LongMessage(message.len())).into());
+                }
+                Frame::Data(message) => {
+                    let bytes = message.len() as u64;
+                    match size {
+                        Some(size) if received + bytes > size => {
+                            return Err(self.spoiled(FileError::TooLong(size)).await);
+                        }
+                        Some(_) => {}
+                        None => self.grow(bytes)?,
+                    }
+                    self.write(message).await?;
+                    self.observer.hear(&Event::Progress { bytes });
+                }
+                Frame::End(_) if size.is_some_and(|size| received < size) => {
+                    let offered = size.unwrap_or(0);
+                    return Err(self.spoiled(FileError::TooShort { received, offered }).await);
+                }
+                Frame::End(digest) => return Ok(digest),
+                other => return Err(violation(Violation::WithinFile(other.kind())).into()),
+            }
+        }
+    }
+
+    /// More came of a file whose size is not known.
+    fn grow(&mut self, bytes: u64) -> Result<(), FileError> {
+        self.account.grow(bytes)?;
+        match &mut self.current {
+            Some(current) => Ok(current.reservation.extend(bytes, self.rules.max_total)?),
+            None => Ok(()),
+        }
+    }
+
+    /// What came is not what was offered: nothing of it is kept.
+    async fn spoiled(&mut self, error: FileError) -> Stop {
+        if let Some(current) = &mut self.current {
+            current.writer.spoil().await;
+        }
+        Stop::File(error)
+    }
+
+    async fn write(&mut self, message: ReceivedMessage) -> Result<(), Stop> {
+        let Some(current) = &mut self.current else { return Ok(()) };
+        let bytes = message.len() as u64;
+        let written = match current.writer.try_write(message) {
+            None => Ok(()),
+            // A disk or a reader that is slow is no silence of this side.
+            Some(message) if self.knows_signs_of_life => {
+                with_signs_of_life(&self.association, current.writer.write(message)).await
+            }
+            Some(message) => current.writer.write(message).await,
+        };
+        match written {
+            Ok(()) => {
+                current.received += bytes;
+                current.reservation.written(bytes);
+                if let Some(claim) = &current.claim {
+                    claim.moved(bytes);
+                }
+                Ok(())
+            }
+            // The disk is the cause if the writer has stopped, and the peer is to know.
+            Err(Stopped) => Err(Stop::File(current.writer.failure().await)),
+        }
+    }
+}

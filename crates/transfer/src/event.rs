@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::report::FileReport;
 
-/// Something that happened to a file. Files come one after the other: an event is about the file that began last, or, if
-/// none has begun, about one that could not begin.
+/// Something that happened to a file, or to the association. Files come one after the other: an event is about the file that began last,
+/// or, if none has begun, about one that could not begin or need not be sent. Small files begin, in events, when they are stored.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {

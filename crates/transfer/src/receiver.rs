@@ -336,7 +336,9 @@ impl Receiver {
 
     /// Removes incomplete files that nobody has come back for, except one.
     async fn sweep(&mut self, except: &str) -> Result<(), FileError> {
-        if !self.ledger.is_sweep_due() {
+        let is_limited =
+            matches!(self.rules.incomplete, Incomplete::Keep { max_bytes: Some(_), .. });
+        if !is_limited && !self.ledger.is_sweep_due() {
             return Ok(());
         }
         let (directory, ledger) = (self.rules.directory.clone(), Arc::clone(&self.ledger));

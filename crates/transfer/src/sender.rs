@@ -353,7 +353,11 @@ impl Sender {
         let file = match self.hear().await? {
             Frame::Verdict(Ok(())) if first.kind == Kind::Directory => FileReport::directory(name),
             Frame::Verdict(Ok(())) => {
-                FileReport::stored(name, first.bytes, 0, &first.digest, first.begin.elapsed())
+                // Others may have been sent since: observers hear of one after the other.
+                let (bytes, elapsed) = (first.bytes, first.begin.elapsed());
+                self.observer.hear(&Event::Begun { name: name.clone(), bytes });
+                self.observer.hear(&Event::Progress { bytes });
+                FileReport::stored(name, bytes, 0, &first.digest, elapsed)
             }
             Frame::Verdict(Err(reason)) => return Err(SendError::ReceiverFailed(reason)),
             Frame::Answer(Answer::Refused(reason)) => FileReport::refused(name, refused(&reason)),
@@ -395,20 +399,16 @@ impl Sender {
         following: u32,
         bytes: u64,
     ) -> Result<Digest, SendError> {
-        let name = source.name().to_owned();
         let offer = Offer { eager: true, ..self.offer_of_file(following, &source) };
         let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
         self.say(frame::offer(&offer)).await?;
-        self.observer.hear(&Event::Begun { name, bytes });
         let longest = self.send_buffer.min(self.association.stats().peer_window_bytes);
         let size = message_size(&self.association.path_stats(), longest);
         let mut rest = content;
         while !rest.is_empty() {
             let part = rest.split_to(size.min(rest.len()));
-            let bytes = part.len() as u64;
-            self.pace.wait(bytes).await;
+            self.pace.wait(part.len() as u64).await;
             self.say(frame::data(part)).await?;
-            self.observer.hear(&Event::Progress { bytes });
         }
         self.say(frame::end(&digest)).await?;
         Ok(digest)

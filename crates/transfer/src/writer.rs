@@ -2,6 +2,7 @@
 
 use std::io;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use polypath::ReceivedMessage;
 use sha2::{Digest as _, Sha256};
@@ -16,6 +17,10 @@ use crate::sink::Sink;
 /// Messages between network and disk. When the disk is slower, they wait in the association's receive buffer, whose
 /// window then slows the sender.
 const MESSAGES_AHEAD: usize = 32;
+/// How long another process is waited for that writes the same incomplete file.
+const OTHER_PROCESS: Duration = Duration::from_secs(3);
+/// Pause between two looks whether it has ended.
+const LOOK: Duration = Duration::from_millis(100);
 /// Bytes hashed and written at a time.
 const WRITE_SIZE: usize = 256 << 10;
 
@@ -267,9 +272,16 @@ fn proof(
 }
 
 fn open(plan: &Plan) -> Result<PartialFile, FileError> {
-    match &plan.part {
-        Some(part) => PartialFile::open(plan.target.clone(), part, plan.promised),
-        None => PartialFile::create(plan.target.clone(), plan.promised),
+    let Some(part) = &plan.part else {
+        return PartialFile::create(plan.target.clone(), plan.promised);
+    };
+    let begin = Instant::now();
+    loop {
+        match PartialFile::open(plan.target.clone(), part, plan.promised) {
+            // Another process has it, which may be about to end.
+            Err(FileError::Busy(_)) if begin.elapsed() < OTHER_PROCESS => thread::sleep(LOOK),
+            opened => return opened,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `polypath send`.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -12,7 +13,7 @@ use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::local_addresses;
 use crate::output;
-use crate::qlog::QlogArgs;
+use crate::qlog::{Qlog, QlogArgs};
 use crate::runtime::{self, Interruption, Threads};
 use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
@@ -127,8 +128,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if args.from.is_empty() { local_addresses::towards(&args.to)? } else { args.from.clone() };
     let qlog = args.qlog.of_network()?;
     let outcome = runtime::run(Threads::One, async |interruption| {
-        let builder = qlog.attach(zoned::builder(&local), "send").encapsulation_port(0);
-        let endpoint = runtime::bind(builder.carriers(args.sctp.carriers()))?;
+        let home = Home::new(&qlog, args, local)?;
+        let endpoint = home.endpoint();
         let begin = Instant::now();
         let connected = tokio::select! {
             connected = connect(&endpoint, args, config.clone()) => connected,
@@ -137,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let result = match connected {
             Ok(association) => {
                 let sender = Sender::new(association).send_buffer_bytes(send_buffer);
-                transfer((sender, batch), (&endpoint, config), args, interruption).await
+                transfer((sender, batch), (&home, config), args, interruption).await
             }
             Err(failure) => {
                 if args.json {
@@ -148,10 +149,47 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 Err(failure)
             }
         };
-        runtime::drain(&endpoint, interruption).await;
+        runtime::drain(&home.endpoint(), interruption).await;
         result
     });
     qlog.end(outcome)
+}
+
+/// Where this host is: its endpoint, at addresses that may change.
+struct Home<'a> {
+    qlog: &'a Qlog,
+    args: &'a Args,
+    state: Mutex<(Vec<Zoned>, Endpoint)>,
+}
+
+impl<'a> Home<'a> {
+    fn new(qlog: &'a Qlog, args: &'a Args, local: Vec<Zoned>) -> Result<Self, Failure> {
+        let endpoint = bind(qlog, args, &local)?;
+        Ok(Self { qlog, args, state: Mutex::new((local, endpoint)) })
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// Moves where the routes to the receiver begin now, unless the user has said where to be.
+    fn look(&self) -> Result<(), Failure> {
+        if !self.args.from.is_empty() {
+            return Ok(());
+        }
+        let local = local_addresses::towards(&self.args.to)?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.0 != local {
+            let endpoint = bind(self.qlog, self.args, &local)?;
+            *state = (local, endpoint);
+        }
+        Ok(())
+    }
+}
+
+fn bind(qlog: &Qlog, args: &Args, local: &[Zoned]) -> Result<Endpoint, Failure> {
+    let builder = qlog.attach(zoned::builder(local), "send").encapsulation_port(0);
+    runtime::bind(builder.carriers(args.sctp.carriers()))
 }
 
 async fn connect(
@@ -168,7 +206,7 @@ async fn connect(
 
 async fn transfer(
     (sender, batch): (Sender, Batch),
-    (endpoint, config): (&Endpoint, AssociationConfig),
+    (home, config): (&Home<'_>, AssociationConfig),
     args: &Args,
     interruption: &Interruption,
 ) -> Outcome {
@@ -185,7 +223,8 @@ async fn transfer(
         .limit_rate(args.limit_rate)
         .on_event(progress.follow(Side::Sender, &line, None));
     let again = || async {
-        let association = connect(endpoint, args, config.clone()).await?;
+        home.look()?;
+        let association = connect(&home.endpoint(), args, config.clone()).await?;
         line.set(&association);
         progress.follow_paths(Side::Sender, &association);
         Ok::<_, Failure>(association)

@@ -7,6 +7,7 @@ use polypath::text::with_causes;
 use super::{Receiver, violation};
 use crate::destination::{FileError, make_directories};
 use crate::error::{ReceiveError, Violation};
+use crate::event::Event;
 use crate::frame::{self, Answer, Frame, Offer};
 use crate::name;
 use crate::report::FileReport;
@@ -76,6 +77,8 @@ impl Receiver {
         match storing.await.unwrap_or_else(|error| Outcome::Failed(error.into())) {
             Outcome::Stored(stored) => {
                 reservation.stored();
+                self.observer.hear(&Event::Begun { name: shown.clone(), bytes: size });
+                self.observer.hear(&Event::Progress { bytes: size });
                 let file = FileReport::stored(shown, size, 0, &claimed, begin.elapsed());
                 self.conclude(file, stored.warning);
                 self.say(frame::verdict(&Ok(()))).await

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use polypath::{Association, PathStats, PathStatus};
 use serde::Serialize;
 
+use crate::interfaces;
+
 /// The addresses that were given to a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
@@ -111,6 +113,9 @@ pub(crate) struct IdlePath {
 
 impl fmt::Display for IdlePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = interfaces::name_of(self.local) {
+            write!(f, "{name} ")?;
+        }
         write!(f, "{} -> {} carried nothing: {}", self.local, self.remote, self.reason)
     }
 }

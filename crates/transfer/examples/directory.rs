@@ -1,4 +1,4 @@
-//! Copies the files of a directory to another host, without the program.
+//! Copies a directory to another host, without the program.
 //!
 //! ```text
 //! cargo run --release --example directory -- receive DIRECTORY ADDRESS[,ADDRESS...]
@@ -6,12 +6,11 @@
 //! ```
 
 use std::error::Error;
-use std::fs;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::time::Duration;
 
 use polypath::{Endpoint, EndpointConfig, Peer, Preset};
-use polypath_transfer::{Inbox, PORT, Report, Sender, association_config, check_files};
+use polypath_transfer::{Batch, Inbox, PORT, Report, Sender, association_config};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -21,7 +20,7 @@ async fn main() -> Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["receive", directory, local] => receive(directory, addresses(local)?).await,
         ["send", directory, receiver, local] => {
-            send(files(directory)?, receiver.parse()?, addresses(local)?).await
+            send(directory, receiver.parse()?, addresses(local)?).await
         }
         _ => Err("write receive DIRECTORY ADDRESSES or send DIRECTORY RECEIVER ADDRESSES".into()),
     }
@@ -41,13 +40,14 @@ async fn receive(directory: &str, local: Vec<IpAddr>) -> Result<()> {
     Ok(())
 }
 
-async fn send(files: Vec<PathBuf>, receiver: IpAddr, local: Vec<IpAddr>) -> Result<()> {
-    check_files(&files)?;
+/// Sends the directory, and goes on when an association fails.
+async fn send(directory: &str, receiver: IpAddr, local: Vec<IpAddr>) -> Result<()> {
+    let batch = Batch::of(&[directory])?;
     let endpoint = Endpoint::builder(local).encapsulation_port(0).bind()?;
-    let peer = Peer::new([receiver], PORT);
-    let mut sender =
-        Sender::connect(&endpoint, &peer, association_config(Preset::Recommended)).await?;
-    sender.send(files).await?;
+    let (peer, config) = (Peer::new([receiver], PORT), association_config(Preset::Recommended));
+    let mut sender = Sender::connect(&endpoint, &peer, config.clone()).await?;
+    let again = || endpoint.connect(&peer, config.clone());
+    sender.send_with_retries(batch, Duration::from_secs(600), again).await?;
     show(&sender.into_report());
     endpoint.idle().await;
     Ok(())
@@ -63,15 +63,6 @@ fn show(report: &Report) {
     if let Some(error) = &report.error {
         println!("  {error}");
     }
-}
-
-/// The regular files of a directory, in the order of their names.
-fn files(directory: &str) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(directory)?.collect::<std::io::Result<Vec<_>>>()?;
-    let mut files: Vec<_> =
-        entries.iter().map(fs::DirEntry::path).filter(|path| path.is_file()).collect();
-    files.sort();
-    Ok(files)
 }
 
 fn addresses(text: &str) -> Result<Vec<IpAddr>> {

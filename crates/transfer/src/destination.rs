@@ -182,8 +182,8 @@ impl Target {
                 Ok(Found::There("it is there already, with the same size and time"))
             }
             Existing::Skip => Ok(Found::There("a file of that name is there, and is kept")),
-            // What cannot be read cannot be compared.
-            existing => match File::open(&path).ok().filter(|_| is_same_size) {
+            // What cannot be read cannot be compared, and to open a pipe would wait for its writer.
+            existing => match is_same_size.then(|| File::open(&path).ok()).flatten() {
                 Some(file) => Ok(Found::SameSize(file)),
                 None if existing == Existing::Keep => Err(FileError::Exists(self.name.clone())),
                 None => Ok(Found::Nothing),
@@ -384,6 +384,17 @@ mod tests {
         let modified = Modified::of(fs::metadata(&path).unwrap().modified().unwrap());
         let same = Target { modified, ..target(directory.path(), "old", 3, Existing::Replace) };
         assert!(matches!(same.look(), Ok(Found::There(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_is_there_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let look = |existing| target(directory.path(), "pipe", 0, existing).look();
+        assert!(matches!(look(Existing::Keep), Err(FileError::Exists(_))));
+        assert!(matches!(look(Existing::Replace), Ok(Found::Nothing)));
     }
 
     #[test]

@@ -54,7 +54,7 @@
 //! ```
 //!
 //! A server that takes files from everybody is `inbox.serve(&endpoint, |report| ..)`: see [`Inbox::serve`]. The example
-//! `directory` sends and receives all files of a directory.
+//! `directory` sends and receives a directory.
 //!
 //! # Names
 //!

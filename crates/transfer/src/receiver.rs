@@ -18,8 +18,8 @@ use crate::event::{Event, Observer};
 use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
 use crate::ledger::{Claim, Ledger, Reservation};
 use crate::limits::{PeerLimits, Stalled, Watch};
-use crate::name;
-use crate::part::{MIN_KEPT, part_name, sweep};
+use crate::name::{self, NameError};
+use crate::part::{MIN_KEPT, is_partial, part_name, sweep};
 use crate::quota::{Account, Quota};
 use crate::report::{FileReport, Files, Report, Side};
 use crate::sink::Sink;
@@ -233,6 +233,10 @@ impl Receiver {
         };
         if !self.rules.accepts_hidden {
             name::check_visible(name)?;
+        }
+        // Names of incomplete files are no sender's to give.
+        if let Some(part) = name.split('/').find(|part| is_partial(part)) {
+            return Err(NameError::Hidden(part.to_owned()).into());
         }
         Ok(name.to_owned())
     }

@@ -184,6 +184,8 @@ async fn paths_that_lead_out_are_refused_in_every_form() {
         b"a/nul",
         b"a/\xff",
         b"link/up",
+        b".polypath-0123456789abcdef.part",
+        b"a/.polypath-0123456789abcdef.part",
         b"link/deeper/up",
         &[b'a'; 3000],
     ] {

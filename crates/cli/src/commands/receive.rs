@@ -38,9 +38,9 @@ const ANYBODY_MAY: &str = "send files here, and whoever is on the way can read a
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Files are written under a hidden name and get their own when they are complete, verified and on the disk. What is
-incomplete (.polypath-....part) is kept for its sender, which goes on from there; see --keep-incomplete. Names are plain, or
-paths below the directory; a file that exists is kept unless --overwrite is given, and a name that begins with a dot is
+Files are written under a hidden name and get their own when they are complete, verified and on the disk. What is \
+incomplete (.polypath-....part) is kept for its sender, which goes on from there; see --keep-incomplete. Names are plain, or \
+paths below the directory; a file that exists is kept unless --overwrite is given, and a name that begins with a dot is \
 refused unless --hidden is. A file that is there already with the same content is not sent again.
 
 Examples:
@@ -64,8 +64,6 @@ pub(crate) struct Args {
     taste: Taste,
     #[command(flatten)]
     limits: Limits,
-    #[command(flatten)]
-    shares: Shares,
     /// Print a summary of each sender as one line of JSON
     #[arg(long)]
     json: bool,
@@ -75,6 +73,9 @@ pub(crate) struct Args {
     qlog: QlogArgs,
     #[command(flatten)]
     sctp: SctpArgs,
+    // Its heading goes for what follows.
+    #[command(flatten)]
+    shares: Shares,
 }
 
 /// Which files are taken.
@@ -151,7 +152,8 @@ impl Shares {
 /// How slow a sender may be.
 #[derive(Debug, clap::Args)]
 struct Limits {
-    /// Abort a transfer without progress for this many seconds; set it longer than an outage of all links may last
+    /// Take the association for lost after this many seconds without progress; its sender may connect again. The sender has the same
+    /// option and default
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
     /// Abort a transfer that is slower than this for --min-rate-span; 0 bit/s accepts any rate

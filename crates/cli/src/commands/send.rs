@@ -26,8 +26,8 @@ use crate::zoned::{self, Zoned};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The receiver verifies each file by its SHA-256 and says when it is on the disk; only then it counts as sent. It keeps what
-came of a file when a transfer ends early: the same command goes on from there, and files that arrived whole are not sent
+The receiver verifies each file by its SHA-256 and says when it is on the disk; only then it counts as sent. It keeps what \
+came of a file when a transfer ends early: the same command goes on from there, and files that arrived whole are not sent \
 again. A directory is sent with all that is below it; symbolic links in it are left out.
 
 Examples:

@@ -8,6 +8,7 @@ use polypath_proto::config::{AssociationConfig, EndpointConfig};
 use polypath_proto::{
     Duration, Ecn, Event, Instant, OutgoingMessage, PathChange, SendError, Transmit,
 };
+use polypath_wire::{Chunk, Packet};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -67,6 +68,8 @@ pub struct Pair {
     pub paths: Vec<PathModel>,
     /// Packets sent so far, per path, both directions.
     pub packets: Vec<u64>,
+    /// Packets of handshakes that faults of the paths have lost or damaged, both directions.
+    pub handshake_losses: u32,
     config: PairConfig,
     directions: Vec<[Direction; 2]>,
     heap: BinaryHeap<Reverse<(Instant, u64)>>,
@@ -99,6 +102,7 @@ impl Pair {
             hosts,
             paths: config.paths.clone(),
             packets: vec![0; config.paths.len()],
+            handshake_losses: 0,
             directions: vec![[Direction::default(); 2]; config.paths.len()],
             heap: BinaryHeap::new(),
             in_flight: BTreeMap::new(),
@@ -189,13 +193,7 @@ impl Pair {
     }
 
     /// Injects a packet as if it had arrived at `side` now.
-    pub fn inject(
-        &mut self,
-        side: Side,
-        local: IpAddr,
-        remote: IpAddr,
-        packet: &polypath_wire::Packet<'_>,
-    ) {
+    pub fn inject(&mut self, side: Side, local: IpAddr, remote: IpAddr, packet: &Packet<'_>) {
         let body = ArrivalBody::Structured(Box::new(packet.to_owned()));
         self.arrive(side as usize, Arrival { local, remote, ecn: Ecn::NotEct, body });
     }
@@ -289,6 +287,8 @@ impl Pair {
         let Some(ecn) = self.paths[to].capable.pass(transmit.ecn, &mut self.rng) else { return };
         let fate =
             self.directions[to][side].send(&self.paths[to], side, self.now, len, &mut self.rng);
+        let is_lost = fate.damaged || fate.arrivals[0].is_none();
+        self.handshake_losses += u32::from(is_lost && is_of_handshake(&transmit.packet));
         let body = match self.config.form {
             Form::Structured if fate.damaged => ArrivalBody::Damaged(Box::new(transmit.packet)),
             Form::Structured => ArrivalBody::Structured(Box::new(transmit.packet)),
@@ -325,4 +325,14 @@ impl Pair {
             })
             .collect()
     }
+}
+
+fn is_of_handshake(packet: &Packet<'_>) -> bool {
+    let is_part = |chunk: &Chunk<'_>| {
+        matches!(
+            chunk,
+            Chunk::Init(_) | Chunk::InitAck(_) | Chunk::CookieEcho(_) | Chunk::CookieAck
+        )
+    };
+    packet.chunks.iter().any(is_part)
 }

@@ -88,6 +88,8 @@ pub enum Outcome {
         /// Messages, both directions.
         messages: usize,
     },
+    /// There was no association, because faults hit every attempt of the handshake.
+    HandshakeLost,
     /// The association ended with this error.
     Ended(AssociationEnd),
 }
@@ -239,8 +241,7 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
     });
     pair.connect();
     if !pair.run_until(Duration::from_secs(600), Pair::is_connected) {
-        return ended(&pair)
-            .ok_or_else(|| ScriptFailure("the handshake neither succeeded nor failed".into()));
+        return not_connected(&pair, config.max_init_retransmits);
     }
     let mut sent: [Vec<Sent>; 2] = [Vec::new(), Vec::new()];
     for op in &script.ops {
@@ -270,8 +271,8 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
     pair.run_until(Duration::from_secs(600), |pair| {
         pair.hosts.iter().all(|host| host.slots[0].association.is_closed())
     });
-    // A shutdown that was asked for while paths were cut may have failed since.
-    if script.ops.iter().any(|op| matches!(op, Op::Shutdown(_)))
+    // What was asked for while paths were cut, and the heartbeats of that time, may have been lost too often since.
+    if script.ops.iter().any(awaits_answer)
         && let Some(outcome) = failed(&pair)
     {
         return Ok(outcome);
@@ -297,6 +298,35 @@ pub fn run_script(script: &Script, config: &AssociationConfig) -> Result<Outcome
         }
     }
     Ok(Outcome::Delivered { messages: sent[0].len() + sent[1].len() })
+}
+
+/// Whether an operation sends a request that is repeated until the peer answers, or seems to be unreachable.
+fn awaits_answer(op: &Op) -> bool {
+    match op {
+        Op::Shutdown(_) => true,
+        Op::Use(_, extension) => match extension {
+            Extension::ResetOutgoing(_)
+            | Extension::ResetIncoming(_)
+            | Extension::ResetAssociation
+            | Extension::AddStream
+            | Extension::PreferAddress(_) => true,
+            Extension::Congestion(_) | Extension::SackDelay(..) => false,
+        },
+        _ => false,
+    }
+}
+
+/// Why there is no association. Each attempt to send INIT or COOKIE ECHO has an answer, unless a fault hits one of the two.
+fn not_connected(pair: &Pair, retransmissions: u32) -> Result<Outcome, ScriptFailure> {
+    match ended(pair) {
+        Some(Outcome::Ended(AssociationEnd::CannotConnect))
+            if pair.handshake_losses > retransmissions =>
+        {
+            Ok(Outcome::HandshakeLost)
+        }
+        Some(outcome) => Ok(outcome),
+        None => Err(ScriptFailure("the handshake neither succeeded nor failed".into())),
+    }
 }
 
 fn apply(pair: &mut Pair, op: &Op, models: &[PathModel], sent: &mut [Vec<Sent>; 2]) {

@@ -250,23 +250,27 @@ impl Receiver {
     #[inline(always)]
     pub fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, DataError> {
         let facts = (data.tsn, data.stream, data.flags, data.payload.len());
-        self.take_in(facts, |reassembly, tsn| {
+        let keep = |reassembly: &mut Reassembly, tsn| {
             reassembly.on_data(tsn, data)?;
             Ok(Taken::Kept)
-        })
+        };
+        self.take_in(facts, Reassembly::continues_delivery, keep)
     }
 
     /// The same for an I-DATA chunk (RFC 8260).
     pub fn on_i_data(&mut self, data: &IData<'_>) -> Result<DataOutcome, DataError> {
         let facts = (data.tsn, data.stream, data.flags, data.payload.len());
-        self.take_in(facts, |reassembly, tsn| reassembly.on_i_data(tsn, data))
+        let continues = |reassembly: &Reassembly, _| reassembly.continues_interleaved(data);
+        self.take_in(facts, continues, |reassembly, tsn| reassembly.on_i_data(tsn, data))
     }
 
-    /// Takes in user data of which TSN, stream, flags and length are given; `keep` puts it where it belongs.
+    /// Takes in user data of which TSN, stream, flags and length are given; `keep` puts it where it belongs. `continues` says
+    /// whether it goes straight on to the user.
     #[inline(always)]
     fn take_in(
         &mut self,
         (number, stream, flags, bytes): (u32, u16, DataFlags, usize),
+        continues: impl FnOnce(&Reassembly, WideTsn) -> bool,
         keep: impl FnOnce(&mut Reassembly, WideTsn) -> Result<Taken, Violation>,
     ) -> Result<DataOutcome, DataError> {
         if bytes == 0 {
@@ -292,7 +296,10 @@ impl Receiver {
             self.relieve_aside(tsn.narrow())?;
         }
         if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
-            return self.refuse(tsn, stream);
+            let goes_on = self.is_needed_next(tsn) && continues(&self.reassembly, tsn);
+            if !goes_on {
+                return self.refuse(tsn, stream);
+            }
         }
         if keep(&mut self.reassembly, tsn)? == Taken::Abandoned {
             self.record_unkept(tsn)?;
@@ -587,6 +594,13 @@ impl Receiver {
         }
         self.window.enlarge(self.window.buffer().saturating_mul(2).min(sizing.most()));
         self.window.has_space()
+    }
+
+    /// Whether everything in the buffer waits for this TSN or for later ones. If its chunk continues a message of which the user has
+    /// the beginning, it needs no room, and the others may wait for the end of that message.
+    #[inline(never)]
+    fn is_needed_next(&self, tsn: WideTsn) -> bool {
+        tsn == self.tsns.cumulative().next() && !self.reassembly.has_messages()
     }
 
     // Part of what takes in a chunk: every one comes by here.

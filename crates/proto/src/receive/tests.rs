@@ -354,5 +354,6 @@ fn user_data_is_copied_out_of_the_datagram_and_virtual_data_stays_virtual() {
     assert_eq!(receiver.a_rwnd(), 10_000);
 }
 
+mod full_buffer;
 mod renumber;
 mod transfer;

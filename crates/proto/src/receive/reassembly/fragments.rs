@@ -261,6 +261,17 @@ impl Fragments {
         run.map(Run::into_complete)
     }
 
+    /// The first TSN of all fragments.
+    pub fn first(&self) -> Option<WideTsn> {
+        self.runs.first_key_value().map(|(first, _)| *first)
+    }
+
+    /// Whether the run that ends right before `tsn` has a beginning that was delivered.
+    pub fn is_under_way_up_to(&self, tsn: WideTsn) -> bool {
+        let before = self.runs.range(..tsn).next_back();
+        before.is_some_and(|(_, run)| run.last.next() == tsn && run.is_under_way())
+    }
+
     /// The first TSN of the first message that may be delivered before it is complete.
     pub fn first_begun(&self, in_turn: impl Fn(u16, u16) -> bool) -> Option<WideTsn> {
         let mut runs = self.runs.iter();

@@ -228,6 +228,7 @@ impl Reassembly {
             self.fragments.drop_first(&mut dropped);
         }
         self.ready.note_aborted(dropped.aborted);
+        self.begin_at_point(cumulative);
         Ok(dropped)
     }
 
@@ -315,6 +316,7 @@ impl Reassembly {
         };
         self.fragments.drop_abandoned(point, cumulative, is_over, &mut dropped);
         self.ready.note_aborted(dropped.aborted);
+        self.begin_at_point(cumulative);
         dropped
     }
 

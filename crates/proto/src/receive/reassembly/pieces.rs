@@ -3,6 +3,11 @@
 //!
 //! A message must be in turn for that. One that comes in DATA chunks is alone then: other messages wait for its end, since the
 //! user could not tell pieces of two apart. With I-DATA one per stream and kind of delivery may be under way.
+//!
+//! Because the others wait, a delivery point begins a message in DATA chunks only once everything before it has arrived: the
+//! messages of a gap below it would fill the buffer when they are complete, and the rest of it would find no room.
+
+use polypath_wire::IData;
 
 use super::{AbortedDelivery, Dropped, Reassembly};
 use crate::Ssn;
@@ -24,20 +29,45 @@ impl Reassembly {
         true
     }
 
-    /// A fragment has joined the incomplete message whose first TSN here is `first`: delivers what can be.
+    /// A fragment has joined the incomplete message whose first TSN here is `first`: delivers it if the beginning was delivered.
     pub(super) fn deliver_more_of(&mut self, first: WideTsn) {
-        if !self.ready.may_deliver_pieces() {
+        if self.ready.may_deliver_pieces() && self.fragments.is_under_way(first) {
+            self.deliver_piece(first);
+        }
+    }
+
+    /// Everything up to `cumulative` has arrived: begins to deliver the message that goes on there, if it has reached the delivery
+    /// point.
+    #[inline]
+    pub(super) fn begin_at_point(&mut self, cumulative: WideTsn) {
+        if let Some(point) = self.ready.point() {
+            self.begin_from(point as usize, cumulative);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_from(&mut self, point: usize, cumulative: WideTsn) {
+        if self.ready.is_open() {
             return;
         }
-        if self.fragments.is_under_way(first) {
-            return self.deliver_piece(first);
-        }
-        let point = self.ready.point().filter(|_| !self.ready.is_open());
         let ordered = &self.ordered;
         let in_turn = |stream, ssn| ordered.is_next(stream, Ssn(ssn));
-        if point.is_some_and(|point| self.fragments.has_begun(first, point as usize, in_turn)) {
+        let first = self.fragments.first().filter(|first| *first <= cumulative);
+        if let Some(first) = first
+            && self.fragments.has_begun(first, point, in_turn)
+        {
             self.begin(first);
         }
+    }
+
+    /// Whether a DATA chunk with this TSN continues the message that is being delivered, so that it would not wait here.
+    pub fn continues_delivery(&self, tsn: WideTsn) -> bool {
+        self.ready.is_open() && self.fragments.is_under_way_up_to(tsn)
+    }
+
+    /// The same for an I-DATA chunk.
+    pub fn continues_interleaved(&self, data: &IData<'_>) -> bool {
+        self.interleaved.as_ref().is_some_and(|interleaved| interleaved.continues_delivery(data))
     }
 
     fn begin(&mut self, first: WideTsn) {

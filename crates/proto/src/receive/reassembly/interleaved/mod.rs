@@ -105,6 +105,12 @@ impl InterleavedMessages {
         }
     }
 
+    /// Whether a chunk continues a message that is being delivered, so that it would not wait here.
+    pub fn continues_delivery(&self, data: &IData<'_>) -> bool {
+        let is_first = data.flags.contains(DataFlags::BEGIN);
+        !is_first && self.runs.is_under_way_up_to(MessageKey::of(data), data.ppid_or_fsn)
+    }
+
     fn deliver_piece(&mut self, key: MessageKey, ready: &mut ReadyMessages) {
         if let Some(Assembled { tsns, message, .. }) = self.runs.take_piece(key) {
             ready.watch();

@@ -213,6 +213,12 @@ impl FragmentRuns {
         self.runs.get(&key.place(0)).is_some_and(|run| run.is_under_way)
     }
 
+    /// Whether the beginning of a message was delivered up to the fragment before number `fsn`.
+    pub(super) fn is_under_way_up_to(&self, key: MessageKey, fsn: u32) -> bool {
+        let is_next = |run: &FragmentRun| run.is_under_way && run.last.checked_add(1) == Some(fsn);
+        self.runs.get(&key.place(0)).is_some_and(is_next)
+    }
+
     /// Whether the beginning of another message of the same stream and kind was delivered.
     pub(super) fn is_occupied(&self, key: MessageKey) -> bool {
         let whole = |mid| MessageKey { mid: Mid(mid), ..key }.place(0);

@@ -205,10 +205,28 @@ fn messages_in_data_chunks_are_delivered_in_pieces_one_at_a_time() {
                 Chunk(3, B, 1, 0, 0),
                 Read(&[(0, &[1], First)]),
                 Chunk(2, E, 0, 0, 0),
-                Read(&[(0, &[2], Last)]),
+                Read(&[(0, &[2], Last), (1, &[3], First)]),
                 Chunk(4, M, 1, 0, 0),
-                Read(&[(1, &[3, 4], First)]),
+                Read(&[(1, &[4], Middle)]),
             ],
+        ),
+        (
+            "a delivery point above a gap",
+            Some(10),
+            &[
+                Chunk(1, B | U, 0, 0, 0),
+                Read(&[(0, &[1], First)]),
+                Chunk(3, B | U, 1, 0, 0),
+                Chunk(4, M | U, 1, 0, 0),
+                Read(&[]),
+                Chunk(2, E | U, 0, 0, 0),
+                Read(&[(0, &[2], Last), (1, &[3, 4], First)]),
+            ],
+        ),
+        (
+            "a delivery point above a gap that is skipped",
+            Some(10),
+            &[Chunk(2, B, 1, 0, 0), Read(&[]), Forward(1, 0, 0), Read(&[(1, &[2], First)])],
         ),
     ];
     run_all(UserDataChunk::Data, cases);

@@ -58,20 +58,37 @@ feature_nr-sack() {
     if [[ $SENDER == ours ]]; then expect_count nr_sacks_received "> 0"; else expect_count nr_sacks_sent "> 0"; fi
 }
 
-# The peer offers all that it has; what we lack is declined.
+# Both sides offer all that they have, but I-DATA where they do not understand each other.
 feature_extensions() {
-    OURS_TOO=(--offer-authentication) THEIRS_TOO=(--all-extensions) && transfer
-    local name
-    for name in i_data ecn asconf reconfig; do
-        grep -q "^agreed .*\<$name=0" "$WORK/theirs.out" || exchange_failed "$name was agreed on"
-    done
-    grep -q "^agreed .*\<auth=1" "$WORK/theirs.out" || exchange_failed "AUTH was not agreed on"
+    OURS_TOO=(--all-extensions) THEIRS_TOO=(--all-extensions)
+    if interleaves; then OURS_TOO+=(--interleave); fi
+    transfer
+    agreed_on auth ecn asconf reconfig partial_reliability
+    if interleaves; then agreed_on i_data; else declined i_data; fi
 }
+
+# The peer offers all that it has, we have AUTH switched on only.
+feature_declining() {
+    OURS_TOO=(--offer-authentication) THEIRS_TOO=(--all-extensions) && transfer
+    declined i_data ecn asconf reconfig
+    agreed_on auth
+}
+
+# What the other stack says that both sides have, or have not.
+agreed_on() {
+    local name
+    for name in "$@"; do says_of "$name" 1 || exchange_failed "$name was not agreed on"; done
+}
+declined() {
+    local name
+    for name in "$@"; do says_of "$name" 0 || exchange_failed "$name was agreed on"; done
+}
+says_of() { grep -q "^agreed .*\<$1=$2" "$WORK/theirs.out"; }
 
 # Messages of all streams alternate, where both sides have I-DATA.
 interleaved() {
     OURS_TOO+=(--interleave) THEIRS_TOO+=(--all-extensions) && transfer
-    grep -q "^agreed .*\<i_data=1" "$WORK/theirs.out" || exchange_failed "I-DATA was not agreed on"
+    agreed_on i_data
 }
 feature_interleaved() { BOTH=(--messages 400 --mean-size 20000 --streams 8) && interleaved; }
 feature_interleaved-unordered() { BOTH=(--messages 400 --mean-size 20000 --streams 8 --unordered) && interleaved; }
@@ -96,14 +113,29 @@ feature_auth-without-key() { authenticated none; }
 feature_marks() {
     mark_one_in 20
     BOTH=(--messages 4000) OURS_TOO=(--marks) THEIRS_TOO=(--all-extensions) && transfer
-    grep -q "^agreed .*\<ecn=1" "$WORK/theirs.out" || exchange_failed "ECN was not agreed on"
+    agreed_on ecn
     if [[ $SENDER == ours ]]; then expect_count reductions "> 0"; else expect_count marked_received "> 0"; fi
 }
 
-# The sender's streams begin anew in the middle of the transfer.
-feature_reset-streams() {
-    BOTH+=(--reset-streams) && transfer
+# The sender's streams begin anew in the middle of the transfer, as it wants, or as the receiver wants.
+feature_reset-streams() { BOTH+=(--reconfigure reset-outgoing) && transfer && streams_were_reset; }
+feature_reset-incoming() { BOTH+=(--reconfigure reset-incoming) && transfer && streams_were_reset; }
+streams_were_reset() {
     if [[ $SENDER == ours ]]; then expect_count outgoing_resets "== 1"; else expect_count incoming_resets "== 1"; fi
+    expect_count reconfigurations_refused "== 0"
+}
+# TSNs and the streams of both sides begin anew, as the sender wants.
+feature_reset-association() {
+    BOTH+=(--reconfigure reset-association) && transfer
+    expect_count association_resets "== 1"
+    expect_count reconfigurations_refused "== 0"
+}
+# The sender has twice as many streams for the second half, as it wants, or as the receiver wants.
+feature_add-streams() { BOTH+=(--reconfigure add-outgoing) && transfer && streams_were_added; }
+feature_add-incoming() { BOTH+=(--reconfigure add-incoming) && transfer && streams_were_added; }
+streams_were_added() {
+    expect_count additions "== 1"
+    expect_count reconfigurations_refused "== 0"
 }
 
 # The sender moves from its first address to the second in the middle of the transfer, which the receiver knows of by ASCONF only.
@@ -288,7 +320,6 @@ cell() {
     CONNECTOR=$2 SENDER=$3 HOMING=$4
     RECEIVER=theirs OURS_PID=
     [[ $SENDER == theirs ]] && RECEIVER=ours
-    [[ $feature == extensions ]] && result=declined
     EXCHANGE="$STACK, $CARRIED, $HOMING-homed, $feature: $CONNECTOR connects, $SENDER sends"
     # Packets of one cell must not meet the association of the next.
     PORT=$((PORT + 1))
@@ -322,6 +353,8 @@ directions() {
                 # Who restarts is who connects; CMT is what the sender does, and Linux has none.
                 [[ $feature == restart && $connector != "$sender" ]] && continue
                 [[ $feature == all-paths && $sender == theirs ]] && continue
+                # usrsctp takes acknowledgements for old ones, depending on the TSNs of both sides, when its request was granted.
+                [[ $feature == reset-association && $STACK$sender == usrsctptheirs ]] && continue
                 # In UDP usrsctp sends from where the route leads, also the request to delete that very address, which it must not.
                 [[ $feature == move-addresses && $STACK$CARRIED$sender == usrsctpudptheirs ]] && continue
                 cell "$feature" $connector $sender "$homing"
@@ -336,7 +369,7 @@ interleaves() { [[ $STACK != linux ]]; }
 plain_cells() {
     local feature
     for feature in ordered unordered streams long ipv6 echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
-        extensions auth auth-without-key reset-streams; do
+        extensions declining auth auth-without-key reset-streams reset-incoming reset-association add-streams add-incoming; do
         directions $feature single dual
     done
     directions all-paths dual
@@ -379,6 +412,8 @@ quick_plain_cells() {
     cell abort-by-sender theirs theirs single
     cell abort-by-receiver ours ours single
     cell extensions theirs ours single
+    cell reset-association ours ours single
+    cell add-incoming theirs theirs single
     cell auth ours ours dual
     cell all-paths ours ours dual
     cell marks theirs ours dual

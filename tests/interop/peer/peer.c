@@ -3,7 +3,7 @@
  * checked messages over one association. The example `interop_peer` of crate `polypath` takes the same options, sends
  * the same messages and prints the same lines.
  *
- * Message number n (from 0) goes to stream n mod S. It begins with n as 8 bytes, most significant first; its length
+ * Message number n (from 0) goes to stream n mod S; of the first half to n mod S/2, if there are only so many then. It begins with n as 8 bytes, most significant first; its length
  * and all further bytes follow from n. So the receiver checks every byte by itself: content, length, and the order
  * in each stream. What both sides print at the end must be equal: messages, bytes and the sum of all FNV-1a hashes.
  *
@@ -56,6 +56,7 @@ struct end {
 	uint8_t *message;
 	uint8_t *wanted;
 	unsigned restarts;
+	bool were_reset; /* the streams of this side, or everything */
 };
 
 enum next { MESSAGE, SHUT_DOWN, ABORTED };
@@ -112,6 +113,23 @@ static uint64_t get_u64(const uint8_t *at)
 static size_t message_length(uint64_t number, uint64_t mean_size)
 {
 	return HEADER + (size_t)(mix(number) % (2 * mean_size));
+}
+
+/* Whether the association begins with half of the streams. */
+static bool adds_streams(const struct options *options)
+{
+	return options->reconfiguration == ADD_OUTGOING || options->reconfiguration == ADD_INCOMING;
+}
+
+static uint16_t streams_at(const struct options *options, uint64_t number)
+{
+	return adds_streams(options) && number < options->messages / 2 ? options->streams / 2 : options->streams;
+}
+
+/* The first message of a stream. What precedes the second half is a multiple of the number of streams. */
+static uint64_t first_on(const struct options *options, uint16_t stream)
+{
+	return stream < streams_at(options, 0) ? stream : options->messages / 2 + stream;
 }
 
 static void fill_message(uint8_t *message, size_t length, uint64_t number)
@@ -229,7 +247,9 @@ static void open_socket(const struct options *options)
 	struct addresses local;
 	struct sctp_udpencaps encapsulation = { .sue_assoc_id = SCTP_FUTURE_ASSOC };
 	struct sctp_event event = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1 };
-	struct sctp_initmsg init = { .sinit_num_ostreams = options->streams, .sinit_max_instreams = MAX_STREAMS };
+	struct sctp_event stream_reset = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_STREAM_RESET_EVENT, .se_on = 1 };
+	struct sctp_event association_reset = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_RESET_EVENT, .se_on = 1 };
+	struct sctp_initmsg init = { .sinit_num_ostreams = streams_at(options, 0), .sinit_max_instreams = MAX_STREAMS };
 	struct sctp_assoc_value partial = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = options->partial_reliability };
 	struct sctp_assoc_value enabled = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 1 };
 	/* Of streams, of the association, and of the number of streams. */
@@ -250,9 +270,11 @@ static void open_socket(const struct options *options)
 		stack_offer_all();
 	if (options->authenticate)
 		authenticate(options->authenticate);
-	if (options->reset_streams) {
+	if (options->reconfiguration != NOTHING) {
 		set_option(SCTP_RECONFIG_SUPPORTED, &enabled, sizeof enabled);
 		set_option(SCTP_ENABLE_STREAM_RESET, &every_reset, sizeof every_reset);
+		set_option(SCTP_EVENT, &stream_reset, sizeof stream_reset);
+		set_option(SCTP_EVENT, &association_reset, sizeof association_reset);
 	}
 	if (options->move_addresses) {
 		set_option(SCTP_AUTH_SUPPORTED, &enabled, sizeof enabled);
@@ -416,7 +438,7 @@ static void begin_anew(struct end *end)
 {
 	memset(end->seen, 0, end->options->messages * sizeof *end->seen);
 	for (uint16_t stream = 0; stream < end->options->streams; stream++)
-		end->expected[stream] = stream;
+		end->expected[stream] = first_on(end->options, stream);
 	end->received = (struct tally){ 0 };
 }
 
@@ -446,7 +468,7 @@ static bool send_message(struct end *end, const uint8_t *message, size_t length,
 	}
 	ssize_t sent = stack_send(message, length, &way);
 	/* Until the streams have begun anew. */
-	while (sent < 0 && errno == EAGAIN && options->reset_streams) {
+	while (sent < 0 && errno == EAGAIN && options->reconfiguration != NOTHING) {
 		usleep(1000);
 		sent = stack_send(message, length, &way);
 	}
@@ -464,7 +486,7 @@ static bool send_number(struct end *end, uint64_t number)
 	size_t length = message_length(number, end->options->mean_size);
 
 	fill_message(end->wanted, length, number);
-	return send_message(end, end->wanted, length, (uint16_t)(number % end->options->streams),
+	return send_message(end, end->wanted, length, (uint16_t)(number % streams_at(end->options, number)),
 			    end->options->unordered);
 }
 
@@ -475,7 +497,7 @@ static void check_message(struct end *end, size_t length, uint16_t stream)
 	if (length < HEADER)
 		fail("a message of %zu bytes", length);
 	uint64_t number = get_u64(end->message);
-	if (stream >= options->streams || number % options->streams != stream || number >= options->messages)
+	if (stream >= options->streams || number >= options->messages || number % streams_at(options, number) != stream)
 		fail("message %llu does not belong to stream %u", (unsigned long long)number, stream);
 	/* What was given up is missing, the rest is in order, unless it has none. */
 	if (options->unordered ? end->seen[number] : number < end->expected[stream])
@@ -483,7 +505,7 @@ static void check_message(struct end *end, size_t length, uint16_t stream)
 	if (!options->gives_up && !options->unordered && number != end->expected[stream])
 		fail("message %llu on stream %u is missing", (unsigned long long)end->expected[stream], stream);
 	end->seen[number] = true;
-	end->expected[stream] = number + options->streams;
+	end->expected[stream] = number + streams_at(options, number);
 	size_t right_length = message_length(number, options->mean_size);
 	if (length != right_length)
 		fail("message %llu has %zu bytes, not %zu", (unsigned long long)number, length, right_length);
@@ -493,11 +515,32 @@ static void check_message(struct end *end, size_t length, uint16_t stream)
 	count_message(&end->received, end->message, length);
 }
 
+/* Whether a notification is of streams, or of everything, that began anew. Both kinds begin with type and flags, and have the same flags. */
+static bool notified_of_reset(struct end *end, const uint8_t *bytes, size_t length)
+{
+	struct sctp_assoc_reset_event reset;
+	bool of_association;
+
+	if (length < sizeof reset.assocreset_type + sizeof reset.assocreset_flags)
+		return false;
+	memcpy(&reset, bytes, sizeof reset.assocreset_type + sizeof reset.assocreset_flags);
+	of_association = reset.assocreset_type == SCTP_ASSOC_RESET_EVENT;
+	if (!of_association && reset.assocreset_type != SCTP_STREAM_RESET_EVENT)
+		return false;
+	if (reset.assocreset_flags & (SCTP_STREAM_RESET_DENIED | SCTP_STREAM_RESET_FAILED))
+		fail("a reset was refused, flags %x", reset.assocreset_flags);
+	if (of_association || reset.assocreset_flags & SCTP_STREAM_RESET_OUTGOING_SSN)
+		end->were_reset = true;
+	return true;
+}
+
 /* What a notification means for the association; MESSAGE if it goes on. */
 static enum next notified(struct end *end, const uint8_t *bytes, size_t length)
 {
 	struct sctp_assoc_change change;
 
+	if (notified_of_reset(end, bytes, length))
+		return MESSAGE;
 	if (length < sizeof change)
 		return MESSAGE;
 	memcpy(&change, bytes, sizeof change);
@@ -568,13 +611,100 @@ static enum next receive_message(struct end *end, struct arrival *arrival)
 
 /* ---- roles ---- */
 
-/* All streams of this side begin anew (RFC 6525). */
-static void reset_streams(void)
+/* Sets an option that is refused while the other side's request is under way. */
+static void request(int name, const void *value, socklen_t size)
 {
-	struct sctp_reset_streams all = { .srs_flags = SCTP_STREAM_RESET_OUTGOING };
+	int tries = 2000;
 
-	wait_for_acknowledgements();
-	set_option(SCTP_RESET_STREAMS, &all, sizeof all);
+	while (stack_set(name, value, size) != 0) {
+		if ((errno != EAGAIN && errno != EINPROGRESS && errno != EALREADY && errno != EBUSY) || --tries == 0)
+			fail("socket option %d: %s", name, strerror(errno));
+		usleep(5000);
+	}
+}
+
+static void request_reset(uint16_t flags)
+{
+	struct sctp_reset_streams all = { .srs_flags = flags };
+
+	request(SCTP_RESET_STREAMS, &all, sizeof all);
+}
+
+static void request_streams(uint16_t outgoing, uint16_t incoming)
+{
+	struct sctp_add_streams more = { .sas_outstrms = outgoing, .sas_instrms = incoming };
+
+	request(SCTP_ADD_STREAMS, &more, sizeof more);
+}
+
+static void wait_for_streams(uint16_t outgoing)
+{
+	struct sctp_status status;
+	socklen_t size;
+
+	do {
+		usleep(10000);
+		memset(&status, 0, sizeof status);
+		size = sizeof status;
+		if (stack_get(SCTP_STATUS, &status, &size) != 0)
+			fail("state of the association: %s", strerror(errno));
+	} while (status.sstat_outstrms < outgoing);
+}
+
+static void wait_for_reset(struct end *end)
+{
+	struct arrival arrival;
+	uint8_t notification[NOTIFICATION];
+
+	while (!end->were_reset) {
+		ssize_t got = stack_receive(notification, sizeof notification, &arrival);
+
+		if (got <= 0 || !arrival.notification || notified(end, notification, (size_t)got) != MESSAGE)
+			fail("an end before the reset");
+	}
+}
+
+/* What the sender does when half of the messages are sent (RFC 6525), or what it waits for. */
+static void reconfigure(struct end *end)
+{
+	const struct options *options = end->options;
+	sctp_assoc_t association = 0;
+
+	switch (options->reconfiguration) {
+	case NOTHING:
+		break;
+	case RESET_OUTGOING:
+		wait_for_acknowledgements();
+		request_reset(SCTP_STREAM_RESET_OUTGOING);
+		break;
+	case RESET_INCOMING:
+		wait_for_reset(end);
+		break;
+	case RESET_ASSOCIATION:
+		wait_for_acknowledgements();
+		request(SCTP_RESET_ASSOC, &association, sizeof association);
+		/* usrsctp would go on sending with TSNs of before, and take their acknowledgement for a violation of the protocol. */
+		wait_for_reset(end);
+		break;
+	case ADD_OUTGOING:
+		/* usrsctp would forget which message it is in the midst of, and put fragments of others between its own. */
+		wait_for_acknowledgements();
+		request_streams(options->streams / 2, 0);
+		wait_for_streams(options->streams);
+		break;
+	case ADD_INCOMING:
+		wait_for_streams(options->streams);
+		break;
+	}
+}
+
+/* What the receiver asks for when it has half of the messages. */
+static void ask_for_reconfiguration(const struct options *options)
+{
+	if (options->reconfiguration == RESET_INCOMING)
+		request_reset(SCTP_STREAM_RESET_INCOMING);
+	if (options->reconfiguration == ADD_INCOMING)
+		request_streams(0, options->streams / 2);
 }
 
 /*
@@ -611,8 +741,8 @@ static void send_all(struct end *end)
 		}
 		if (options->role == ASK && number >= ASKED_AT_ONCE && receive_message(end, &arrival) != MESSAGE)
 			fail("an end before every message came back");
-		if (options->reset_streams && number == options->messages / 2)
-			reset_streams();
+		if (number == options->messages / 2)
+			reconfigure(end);
 		if (options->move_addresses && number == options->messages / 2)
 			move_addresses(options);
 		if (!send_number(end, number))
@@ -651,6 +781,8 @@ static enum next receive_all(struct end *end)
 		uint64_t count = end->received.messages;
 		if (options->all_extensions && count == 1)
 			print_agreed();
+		if (count == options->messages / 2)
+			ask_for_reconfiguration(options);
 		if (options->role == ECHO_BACK)
 			send_message(end, end->wanted, message_length(get_u64(end->wanted), options->mean_size),
 				     arrival.stream, arrival.unordered);
@@ -696,7 +828,8 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
 	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
 	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n"
-	      "            [--authenticate KEY] [--reset-streams] [--move-addresses]\n",
+	      "            [--authenticate KEY] [--move-addresses]\n"
+	      "            [--reconfigure reset-outgoing|reset-incoming|reset-association|add-outgoing|add-incoming]\n",
 	      stderr);
 	exit(2);
 }
@@ -709,6 +842,17 @@ static enum ending ending_named(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return (enum ending)i;
 	fail("'%s' is no ending", name);
+}
+
+static enum reconfiguration reconfiguration_named(const char *name)
+{
+	static const char *const names[] = { "reset-outgoing", "reset-incoming", "reset-association", "add-outgoing",
+					     "add-incoming" };
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return (enum reconfiguration)(i + 1);
+	fail("'%s' is no reconfiguration", name);
 }
 
 static uint64_t number_in(const char *text, uint64_t low, uint64_t high)
@@ -754,7 +898,7 @@ static const struct option KNOWN[] = {
 	{ "drop-reports", no_argument, NULL, 'D' },
 	{ "nr-sack", no_argument, NULL, 'N' },
 	{ "authenticate", required_argument, NULL, 'k' },
-	{ "reset-streams", no_argument, NULL, 'z' },
+	{ "reconfigure", required_argument, NULL, 'z' },
 	{ "move-addresses", no_argument, NULL, 'Z' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -799,7 +943,7 @@ static void take_option(struct options *options, int name)
 	case 'D': options->drop_reports = 1; break;
 	case 'N': options->nr_sack = 1; break;
 	case 'k': options->authenticate = optarg; break;
-	case 'z': options->reset_streams = true; break;
+	case 'z': options->reconfiguration = reconfiguration_named(optarg); break;
 	case 'Z': options->move_addresses = true; break;
 	default: usage();
 	}
@@ -815,6 +959,8 @@ static struct options parse_options(int argc, char **argv)
 		take_option(&options, name);
 	if (optind != argc || !options.local || options.listen == (options.remote != NULL) || options.role == NO_ROLE)
 		usage();
+	if (adds_streams(&options) && (options.streams % 2 != 0 || options.messages / 2 % options.streams != 0))
+		fail("the streams must be an even number, and half of the messages a multiple of it");
 	return options;
 }
 

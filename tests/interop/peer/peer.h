@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 enum role { NO_ROLE, SOURCE, SINK, ASK, ECHO_BACK };
+/* What changes when half of the messages are sent: the receiver asks for what it needs of the sender, the sender does the rest. */
+enum reconfiguration { NOTHING, RESET_OUTGOING, RESET_INCOMING, RESET_ASSOCIATION, ADD_OUTGOING, ADD_INCOMING };
 enum ending { BY_SOURCE, BY_SINK, BY_BOTH, ABORT_BY_SOURCE, ABORT_BY_SINK };
 
 struct options {
@@ -28,7 +30,7 @@ struct options {
 	uint32_t drop_reports;
 	uint32_t nr_sack;
 	const char *authenticate; /* the key, or "none" */
-	bool reset_streams;
+	enum reconfiguration reconfiguration;
 	bool move_addresses;
 	bool gives_up;
 	uint32_t retransmissions;

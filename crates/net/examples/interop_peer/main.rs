@@ -4,6 +4,7 @@
 
 mod messages;
 mod options;
+mod reconfigure;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use polypath::{
     AddressChange, Association, AssociationError, Carriers, Delivery, Endpoint, EndpointConfig,
     Event, Events, Message, PathStatus, Piece, ReceivedMessage,
 };
+use reconfigure::Reconfigurer;
 
 /// A transfer that hangs must not hang its caller.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -37,13 +39,16 @@ struct Transfer<'a> {
     association: Association,
     sent: Tally,
     arrivals: Arrivals<'a>,
+    reconfigurer: Reconfigurer,
     restarts: u32,
 }
 
 impl<'a> Transfer<'a> {
     fn new(options: &'a Options, endpoint: Endpoint, association: Association) -> Self {
         let arrivals = Arrivals::new(options);
-        Self { options, endpoint, association, sent: Tally::default(), arrivals, restarts: 0 }
+        let reconfigurer = Reconfigurer::new(&association);
+        let (sent, restarts) = (Tally::default(), 0);
+        Self { options, endpoint, association, sent, arrivals, reconfigurer, restarts }
     }
 
     /// Returns when every path to wait for has answered a HEARTBEAT.
@@ -73,8 +78,8 @@ impl<'a> Transfer<'a> {
             if options.role.ask && number >= ASKED_AT_ONCE {
                 self.one_back().await?;
             }
-            if options.reset_streams && number == options.messages / 2 {
-                self.association.reset_outgoing_streams(&[])?;
+            if number == options.messages / 2 {
+                self.reconfigurer.begin(options).await?;
             }
             if options.move_addresses && number == options.messages / 2 {
                 self.move_addresses().await?;
@@ -122,7 +127,7 @@ impl<'a> Transfer<'a> {
         let options = self.options;
         let bytes = message(number, options.mean_size);
         self.sent.count(&bytes);
-        let stream = (number % u64::from(options.streams)) as u16;
+        let stream = (number % u64::from(options.streams_at(number))) as u16;
         if let Some(size) = options.pieces.filter(|size| *size < bytes.len()) {
             return self.send_pieces(stream, &bytes, size).await;
         }
@@ -192,7 +197,11 @@ impl<'a> Transfer<'a> {
         if options.role.echo {
             self.association.send(answer(&message)).await?;
         }
+        let before = self.arrivals.tally.messages;
         self.arrivals.check(message)?;
+        if self.arrivals.are_half() && self.arrivals.tally.messages > before {
+            self.reconfigurer.ask(options)?;
+        }
         if self.arrivals.complete() {
             println!("complete");
         }
@@ -389,6 +398,7 @@ async fn run(options: &Options) -> anyhow::Result<()> {
         transfer.restarts
     );
     print_counters(&transfer.association);
+    transfer.reconfigurer.print().await?;
     println!("in_pieces={}", transfer.arrivals.in_pieces());
     println!("end={ending} restarts={}", transfer.restarts);
     if options.gives_up() || options.aborts() {
@@ -411,6 +421,6 @@ async fn run(options: &Options) -> anyhow::Result<()> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let options = Options::parse();
-    ensure!(options.streams > 0 && options.mean_size > 0, "streams and mean-size must be positive");
+    options.check()?;
     tokio::time::timeout(TIME_LIMIT, run(&options)).await.context("the transfer hangs")?
 }

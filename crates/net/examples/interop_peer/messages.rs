@@ -74,7 +74,7 @@ impl<'a> Arrivals<'a> {
     pub fn new(options: &'a Options) -> Self {
         Self {
             options,
-            expected: (0..u64::from(options.streams)).collect(),
+            expected: (0..options.streams).map(|stream| options.first_on(stream)).collect(),
             seen: vec![false; options.messages as usize],
             begun: BTreeMap::new(),
             in_pieces: 0,
@@ -85,6 +85,11 @@ impl<'a> Arrivals<'a> {
     /// Whether every message has come.
     pub fn complete(&self) -> bool {
         self.tally.messages == self.options.messages
+    }
+
+    /// Whether half of the messages have come, and no more.
+    pub fn are_half(&self) -> bool {
+        self.tally.messages == self.options.messages / 2
     }
 
     /// Messages that came in pieces.
@@ -112,7 +117,7 @@ impl<'a> Arrivals<'a> {
         let number = u64::from_be_bytes(*header);
         let next =
             expected.get_mut(usize::from(stream)).with_context(|| format!("stream {stream}"))?;
-        let streams = u64::from(options.streams);
+        let streams = u64::from(options.streams_at(number));
         ensure!(number % streams == u64::from(stream), "message {number} on stream {stream}");
         let seen = seen.get_mut(number as usize).with_context(|| format!("message {number}"))?;
         // What was given up is missing, the rest is in order, unless it has none.

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use anyhow::ensure;
 use clap::{Parser, ValueEnum};
 use polypath::config::{
     AddressJoin, AddressReconfiguration, AuthenticatedChunks, ExplicitCongestionNotification,
@@ -10,6 +11,8 @@ use polypath::config::{
     StreamScheduler,
 };
 use polypath::{AssociationConfig, Duration, Peer, Preset};
+
+use crate::reconfigure::Reconfiguration;
 
 /// Sends or receives checked messages over one association.
 #[derive(Parser)]
@@ -90,9 +93,9 @@ pub struct Options {
     /// Use NR-SACK with a peer that has it: `deliverable`, `all` or `all-in-turn`.
     #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
     pub nr_sack: NrSack,
-    /// Have stream reconfiguration, and let all streams begin anew when half of the messages are sent.
-    #[arg(long)]
-    pub reset_streams: bool,
+    /// Have stream reconfiguration, and use it when half of the messages are sent.
+    #[arg(long, value_enum)]
+    pub reconfigure: Option<Reconfiguration>,
     /// Have address reconfiguration; the sender begins with its first address only, moves to the second when half of the messages are
     /// sent, and asks to be sent to there.
     #[arg(long)]
@@ -104,6 +107,9 @@ pub struct Options {
     /// Let queues mark packets, with a peer that has ECN.
     #[arg(long)]
     pub marks: bool,
+    /// Offer all that the association has but interleaving.
+    #[arg(long)]
+    pub all_extensions: bool,
     /// Offer authentication, and demand nothing.
     #[arg(long)]
     pub offer_authentication: bool,
@@ -170,6 +176,32 @@ impl Options {
         self.role.source || self.role.ask
     }
 
+    /// Streams in use when message `number` is sent.
+    pub fn streams_at(&self, number: u64) -> u16 {
+        let begins_with_half = self.reconfigure.is_some_and(Reconfiguration::adds_streams);
+        let divisor = if begins_with_half && number < self.messages / 2 { 2 } else { 1 };
+        self.streams / divisor
+    }
+
+    /// The first message of a stream. What precedes the second half is a multiple of the number of streams.
+    pub fn first_on(&self, stream: u16) -> u64 {
+        let offset = if stream < self.streams_at(0) { 0 } else { self.messages / 2 };
+        offset + u64::from(stream)
+    }
+
+    /// Complains about numbers that the messages cannot have.
+    pub fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.streams > 0 && self.mean_size > 0, "streams and mean-size must be positive");
+        let adds_streams = self.reconfigure.is_some_and(Reconfiguration::adds_streams);
+        let streams = u64::from(self.streams);
+        ensure!(
+            !adds_streams
+                || streams.is_multiple_of(2) && (self.messages / 2).is_multiple_of(streams),
+            "the streams must be an even number, and half of the messages a multiple of it"
+        );
+        Ok(())
+    }
+
     /// The addresses to begin with.
     pub fn first_addresses(&self) -> &[IpAddr] {
         let count = if self.move_addresses && self.sends_first() { 1 } else { self.local.len() };
@@ -196,28 +228,8 @@ impl Options {
     pub fn association(&self) -> AssociationConfig {
         let preset = if self.cmt { Preset::Cmt } else { Preset::Rfc9260 };
         let mut config = AssociationConfig::with_preset(preset);
-        config.outbound_streams = self.streams;
-        config.policies.nr_sack = self.nr_sack;
-        if self.drop_reports {
-            config.policies.packet_drop_report = PacketDropReport::On;
-        }
-        if self.reset_streams {
-            config.policies.stream_reconfiguration = StreamReconfiguration::On;
-        }
-        if self.move_addresses {
-            config.policies.address_reconfiguration = AddressReconfiguration::Authenticated;
-            config.address_join = AddressJoin::Off;
-        }
-        if self.interleave {
-            config.policies.message_interleaving = MessageInterleaving::On;
-            config.policies.stream_scheduler = StreamScheduler::RoundRobin;
-        }
-        if self.marks {
-            config.policies.explicit_congestion_notification = ExplicitCongestionNotification::On;
-        }
-        if self.offer_authentication {
-            config.policies.authenticated_chunks = AuthenticatedChunks::Offered;
-        }
+        config.outbound_streams = self.streams_at(0);
+        self.offer_extensions(&mut config);
         if let Some(key) = &self.authenticate {
             config.policies.authenticated_chunks = AuthenticatedChunks::All;
             if key != "none" {
@@ -234,5 +246,30 @@ impl Options {
             config.heartbeat_interval = Some(Duration::from_millis(500));
         }
         config
+    }
+    fn offer_extensions(&self, config: &mut AssociationConfig) {
+        let all = self.all_extensions;
+        let policies = &mut config.policies;
+        policies.nr_sack = if all { NrSack::All } else { self.nr_sack };
+        if self.drop_reports || all {
+            policies.packet_drop_report = PacketDropReport::On;
+        }
+        if self.reconfigure.is_some() || all {
+            policies.stream_reconfiguration = StreamReconfiguration::On;
+        }
+        if self.move_addresses || all {
+            policies.address_reconfiguration = AddressReconfiguration::Authenticated;
+            config.address_join = AddressJoin::Off;
+        }
+        if self.interleave {
+            policies.message_interleaving = MessageInterleaving::On;
+            policies.stream_scheduler = StreamScheduler::RoundRobin;
+        }
+        if self.marks || all {
+            policies.explicit_congestion_notification = ExplicitCongestionNotification::On;
+        }
+        if self.offer_authentication || all {
+            policies.authenticated_chunks = AuthenticatedChunks::Offered;
+        }
     }
 }

@@ -247,11 +247,15 @@ impl Association {
             Turn::Wrong => Some(Outcome::BadSequence),
             Turn::Again(outcome) => Some(outcome),
             Turn::Next => {
+                // Then the request for its own streams is the answer (RFC 6525 section 5.2.3), if the peer does not ask again
+                // before it can go. usrsctp takes "In progress" for a failure.
+                let is_followed = matches!(request, PeerRequest::ResetIncoming(_));
                 let outcome = self.perform(sequence, request);
                 if let Some(own) = &mut self.reconfig {
                     own.answers.keep(outcome);
                 }
-                Some(outcome)
+                let follows = is_followed && outcome == Outcome::InProgress;
+                (!follows).then_some(outcome)
             }
         }
     }

@@ -351,7 +351,11 @@ impl Plpmtu {
         self.doubts += 1;
         if self.doubts >= MAX_PROBES {
             self.counts.black_holes += 1;
-            self.begin_base();
+            // What has failed is not tried once more as the base size: with several paths, their timeouts might end the association.
+            match self.mtu <= self.limits.base {
+                true => self.begin_error(),
+                false => self.begin_base(),
+            }
         }
     }
 

@@ -247,6 +247,29 @@ fn paths_below_the_base_size_are_served() {
 }
 
 #[test]
+fn a_black_hole_below_the_base_size_is_not_verified_twice() {
+    let mut path = Path::v4(1500, 1300);
+    path.run_for(RTT);
+    assert_eq!(path.plpmtu.mtu(), Some(1228));
+    path.mtu = 600;
+    path.probes.clear();
+    path.plpmtu.on_data_timeout(path.now);
+    path.run_for(Duration::from_secs(4));
+    assert_eq!(path.sizes()[..3], [1228, 1228, 576]);
+    assert_eq!(path.plpmtu.phase, PlpmtuState::Error(Floor::Proven));
+    // Nor is a size below it, which a path had until then.
+    path.run_for(Duration::from_secs(100));
+    path.mtu = 576;
+    path.probes.clear();
+    path.plpmtu.on_data_timeout(path.now);
+    path.run_for(Duration::from_secs(2));
+    let sizes = path.sizes();
+    assert!(sizes[0] > 576 && sizes[0] <= 600 && sizes[..2] == [sizes[0]; 2], "{sizes:?}");
+    assert_eq!(path.sizes()[2], 576);
+    assert_eq!((path.plpmtu.mtu(), path.plpmtu.counts.black_holes), (Some(576), 2));
+}
+
+#[test]
 fn an_outage_is_no_small_mtu() {
     let mut path = Path::v4(1500, 0);
     path.run_for(Duration::from_secs(100));

@@ -202,7 +202,7 @@ impl Association {
     }
 
     /// Whether a chunk counts, and what that makes of `trust`.
-    #[inline(never)]
+    #[inline]
     pub(super) fn admit(
         &mut self,
         chunk: &Chunk<'_>,
@@ -210,10 +210,26 @@ impl Association {
         trust: &mut Trust,
         came_on: PathId,
     ) -> Admission {
-        let Some(session) = self.session() else { return Admission::Granted };
+        let is_plain = |session: &Session| {
+            !matches!(chunk, Chunk::Auth(_)) && !session.demanded().contains(chunk.chunk_type())
+        };
+        match self.session().is_none_or(is_plain) {
+            true => Admission::Granted,
+            false => self.admit_guarded(chunk, covered, trust, came_on),
+        }
+    }
+
+    /// The same for AUTH, and for a chunk that is to be authenticated.
+    #[inline(never)]
+    fn admit_guarded(
+        &mut self,
+        chunk: &Chunk<'_>,
+        covered: Covered<'_>,
+        trust: &mut Trust,
+        came_on: PathId,
+    ) -> Admission {
         let Chunk::Auth(auth) = chunk else {
-            let must = session.demanded().contains(chunk.chunk_type());
-            if must && *trust != Trust::Proved {
+            if *trust != Trust::Proved {
                 self.stats.seldom.unauthenticated_chunks += 1;
                 return Admission::Denied;
             }

@@ -223,7 +223,7 @@ impl Association {
         if denied && arrival.position == 0 { self.refuse(&arrival) } else { true }
     }
 
-    #[inline(never)]
+    #[inline]
     fn handle_if_admitted(
         &mut self,
         cx: &mut Cx<'_>,

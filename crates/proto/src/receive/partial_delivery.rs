@@ -86,6 +86,10 @@ impl Receiver {
     /// What became deliverable is not discarded any more.
     #[inline(never)]
     pub(super) fn make_joined_firm(&mut self) {
+        // What is acknowledged cumulatively is firm anyway.
+        if !self.tsns.has_gaps() {
+            return self.reassembly.forget_joined();
+        }
         for (first, count) in self.reassembly.joined() {
             self.tsns.make_firm(first, count);
         }

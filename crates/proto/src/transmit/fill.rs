@@ -161,7 +161,6 @@ impl Transmitter {
     }
 
     /// The same where messages are interleaved. Apart, so that nothing of it is in the way of DATA.
-    #[cold]
     #[inline(never)]
     fn push_new_interleaved(
         &mut self,

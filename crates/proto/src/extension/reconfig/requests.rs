@@ -101,7 +101,14 @@ impl Requests {
     }
 
     /// Whether nothing new may be sent on the stream, because it is about to begin anew.
+    #[inline]
     pub(crate) fn holds(&self, stream: u16) -> bool {
+        let is_idle = self.flight.is_none() && self.waiting.is_empty();
+        !is_idle && self.would_hold(stream)
+    }
+
+    #[inline(never)]
+    fn would_hold(&self, stream: u16) -> bool {
         self.resets().any(|streams| streams.contains(stream)) || self.wants_reset_of_all()
     }
 

@@ -393,6 +393,11 @@ impl Reassembly {
         self.ready.joined()
     }
 
+    /// Nobody wants to know which these are.
+    pub fn forget_joined(&mut self) {
+        self.ready.forget_joined();
+    }
+
     /// Discards the fragment or message with the highest TSN that cannot be delivered yet, if that is above `floor`.
     pub fn discard_highest(&mut self, floor: WideTsn) -> Option<Discarded> {
         if let Some(interleaved) = &mut self.interleaved {

@@ -185,6 +185,12 @@ impl ReadyMessages {
         joined.into_iter().flat_map(|joined| joined.drain(..))
     }
 
+    pub(super) fn forget_joined(&mut self) {
+        if let Some(joined) = self.seldom.as_mut().and_then(|seldom| seldom.joined.as_mut()) {
+            joined.clear();
+        }
+    }
+
     /// Lets a message wait that came before everything else.
     pub(super) fn keep(&mut self, message: ReceivedMessage) {
         self.messages.push_back(message);

@@ -124,7 +124,6 @@ impl SendQueue {
     }
 
     /// Length of the fragment that `asking` would get.
-    #[cold]
     #[inline(never)]
     pub(super) fn peek_interleaved(
         &self,
@@ -139,7 +138,6 @@ impl SendQueue {
     }
 
     /// Whether what `asking` would get is a whole message that is delivered as it comes.
-    #[cold]
     #[inline(never)]
     pub(super) fn is_alone_interleaved(
         &self,
@@ -260,7 +258,38 @@ impl SendQueue {
         }
     }
 
+    #[inline]
     fn pick(&self, underway: &MessagesUnderway, asking: Asking, most: u32) -> Option<Pick> {
+        match self.pick_first(underway, asking, most) {
+            None => self.pick_in_order(underway, asking, most),
+            first => first,
+        }
+    }
+
+    /// The message of the lane that is first in the order, if nothing is to be asked of others: it goes on, or fits one chunk.
+    #[inline]
+    fn pick_first(&self, underway: &MessagesUnderway, asking: Asking, most: u32) -> Option<Pick> {
+        if self.named > 0 {
+            return None;
+        }
+        let lane = self.scheduler.next(asking.bundled)?;
+        if !underway.begun.is_empty()
+            && let Some(begun) = underway.begun.get(&lane)
+        {
+            return self.goes_on(*begun, asking).then(|| Pick::going_on(lane, *begun));
+        }
+        let slot = self.messages.first(lane)?;
+        let fits = self.messages.get(slot)?.message.payload.len() <= most as usize;
+        fits.then_some(Pick { lane, slot, begun: None })
+    }
+
+    #[inline(never)]
+    fn pick_in_order(
+        &self,
+        underway: &MessagesUnderway,
+        asking: Asking,
+        most: u32,
+    ) -> Option<Pick> {
         let (mut looks, mut one_waits) = (LOOK_AHEAD, false);
         let found = self.scheduler.find(asking.bundled, |lane| {
             if let Some(begun) = underway.begun.get(&lane) {

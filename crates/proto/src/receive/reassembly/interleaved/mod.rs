@@ -10,11 +10,11 @@ mod runs;
 use alloc::boxed::Box;
 
 use polypath_wire::{DataFlags, IData, SkippedMessages};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use self::order::MessageOrder;
 use self::runs::{FragmentRuns, Inserted, MessageKey};
-use super::{Discarded, Dropped, ReadyMessages, Violation};
+use super::{Complete, Discarded, Dropped, ReadyMessages, Violation};
 use crate::receive::Incomplete;
 use crate::receive::tsn_map::WideTsn;
 use crate::{Delivery, Mid, Piece, ReceivedMessage};
@@ -78,19 +78,37 @@ impl InterleavedMessages {
         if self.order.is_waiting(key) {
             return Err(key.repeated());
         }
-        let whole = data.flags.contains(DataFlags::BEGIN | DataFlags::END);
-        let placed = if whole {
-            if self.runs.has_any_of(key) {
-                return Err(Violation::RepeatedFragment { tsn: tsn.narrow().0 });
-            }
-            Inserted::Complete(assembled(key, data.ppid_or_fsn, tsn, data))
-        } else {
-            self.runs.insert(key, tsn, data)?
-        };
-        match placed {
+        if data.flags.contains(DataFlags::BEGIN | DataFlags::END) {
+            return self.take_whole(key, tsn, data, ready);
+        }
+        match self.runs.insert(key, tsn, data)? {
             Inserted::Complete(assembled) => self.order.accept(assembled, ready),
             Inserted::Run(0) if ready.may_deliver_pieces() => self.deliver_more_of(key, ready),
             Inserted::Run(_) => {}
+        }
+        Ok(Taken::Kept)
+    }
+
+    /// Takes in a message of one chunk, as most are. It is made where it waits: moving it about costs more than that.
+    #[inline]
+    fn take_whole(
+        &mut self,
+        key: MessageKey,
+        tsn: WideTsn,
+        data: &IData<'_>,
+        ready: &mut ReadyMessages,
+    ) -> Result<Taken, Violation> {
+        if self.runs.has_any_of(key) {
+            return Err(Violation::RepeatedFragment { tsn: tsn.narrow().0 });
+        }
+        if key.unordered || self.order.take_turn(key.stream, key.mid) {
+            ready.push(Complete { first: tsn, message: whole_message(key, data) });
+            if !key.unordered {
+                self.order.follow(key.stream, ready);
+            }
+        } else {
+            let (tsns, message) = (MessageTsns::One(tsn), whole_message(key, data));
+            self.order.wait(Assembled { mid: key.mid, tsns, message });
         }
         Ok(Taken::Kept)
     }
@@ -174,6 +192,7 @@ fn may_begin(runs: &FragmentRuns, order: &MessageOrder, key: MessageKey) -> bool
     in_turn && !runs.is_occupied(key)
 }
 
+#[inline]
 fn header(key: MessageKey, ppid: u32) -> ReceivedMessage {
     ReceivedMessage {
         stream: key.stream,
@@ -187,10 +206,10 @@ fn header(key: MessageKey, ppid: u32) -> ReceivedMessage {
 }
 
 /// A message of one chunk.
-fn assembled(key: MessageKey, ppid: u32, tsn: WideTsn, data: &IData<'_>) -> Assembled {
-    let fragments = smallvec![data.payload.to_owned()];
-    let message = ReceivedMessage { fragments, ..header(key, ppid) };
-    Assembled { mid: key.mid, tsns: MessageTsns::One(tsn), message }
+#[inline]
+fn whole_message(key: MessageKey, data: &IData<'_>) -> ReceivedMessage {
+    let fragments = SmallVec::from_buf([data.payload.to_owned()]);
+    ReceivedMessage { fragments, ..header(key, data.ppid_or_fsn) }
 }
 
 /// What a chunk takes at most beyond its user data, of which `receive/rwnd` has its own idea.

@@ -60,15 +60,34 @@ impl MessageOrder {
             return deliver(assembled, ready);
         }
         let stream = assembled.message.stream;
-        let next = self.next_mut(stream);
-        if assembled.mid != *next {
-            self.waiting.insert((stream, assembled.mid.0), assembled);
-            return;
+        if !self.take_turn(stream, assembled.mid) {
+            return self.wait(assembled);
         }
-        *next = next.next();
         deliver(assembled, ready);
+        self.follow(stream, ready);
+    }
+
+    /// Whether it is the turn of a message, which is then over.
+    #[inline]
+    pub(super) fn take_turn(&mut self, stream: u16, mid: Mid) -> bool {
+        let next = self.next_mut(stream);
+        let is_next = *next == mid;
+        if is_next {
+            *next = next.next();
+        }
+        is_next
+    }
+
+    /// Lets a message wait for its turn.
+    pub(super) fn wait(&mut self, assembled: Assembled) {
+        self.waiting.insert((assembled.message.stream, assembled.mid.0), assembled);
+    }
+
+    /// Delivers the messages of a stream that waited for the one before them.
+    #[inline]
+    pub(super) fn follow(&mut self, stream: u16, ready: &mut ReadyMessages) {
         if !self.waiting.is_empty() {
-            self.follow(stream, ready);
+            self.deliver_waiting(stream, ready);
         }
     }
 
@@ -136,7 +155,7 @@ impl MessageOrder {
         Some(Discarded { first, chunks: 1, bytes: message.len() })
     }
 
-    fn follow(&mut self, stream: u16, ready: &mut ReadyMessages) {
+    fn deliver_waiting(&mut self, stream: u16, ready: &mut ReadyMessages) {
         let mut next = self.next(stream);
         while let Some(assembled) = self.waiting.remove(&(stream, next.0)) {
             deliver(assembled, ready);

@@ -32,6 +32,10 @@ test-release: ## determinism once more, with optimised code
 test-network: ## network namespaces: shaped links, other stacks
 	tests/interop/run.sh
 
+.PHONY: test-slurm
+test-slurm: setup-rust ## a study as a job array of a local Slurm; needs root and Debian's slurm-wlm, else SKIPPED
+	tests/slurm/run.sh
+
 .PHONY: interop
 interop: setup-rust setup-test setup-interop ## every feature against Linux's SCTP and usrsctp, in all directions; a table at the end
 	tests/interop/matrix.sh all

@@ -7,6 +7,7 @@
 #   tshark   the dissectors tshark and scapy
 #   interop  other SCTP stacks
 #   browser  Chromium, to open reports
+#   slurm    a local Slurm
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

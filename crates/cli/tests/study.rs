@@ -61,6 +61,12 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
 
+/// The part of the journal of a directory in which one process made runs.
+fn part(out: &Path) -> PathBuf {
+    let mut parts = fs::read_dir(out.join("journal")).expect("a journal");
+    parts.next().expect("a part").expect("an entry").path()
+}
+
 const FIGURES: &str = r#"[[figures]]
 name = "lines"
 [[figures]]
@@ -194,11 +200,12 @@ fn places_for_results_that_do_not_work_are_named() {
     // A study that was interrupted has its journal and no tables yet.
     let (code, _, err) = run(&["study", "run", text(&study), "--out", text(&out)]);
     assert_eq!(code, Some(0), "{err}");
-    let journal = fs::read_to_string(out.join("journal.jsonl")).expect("a journal");
+    let part = part(&out);
+    let journal = fs::read_to_string(&part).expect("a journal");
     let is_run = |line: &&str| line.starts_with("{\"run\":");
     let last: Vec<&str> = journal.lines().filter(is_run).skip(5).collect();
     let rest: Vec<&str> = journal.lines().filter(|line| !last.contains(line)).collect();
-    fs::write(out.join("journal.jsonl"), rest.join("\n") + "\n").expect("writable");
+    fs::write(&part, rest.join("\n") + "\n").expect("writable");
     fs::remove_file(out.join("runs.parquet")).expect("a table");
     let (code, _, err) = export();
     let unfinished = "3 of 8 runs are missing; the same `polypath study run` goes on";
@@ -394,10 +401,10 @@ fn an_interrupted_study_goes_on() {
         .spawn()
         .expect("a program that runs");
     // As soon as one run is done, there is something to keep.
-    let journal = out.join("journal.jsonl");
     let done = || {
-        fs::read_to_string(&journal)
-            .map_or(0, |text| text.lines().filter(|line| line.starts_with("{\"run\":")).count())
+        let part = fs::read_dir(out.join("journal")).ok().and_then(|mut parts| parts.next());
+        let text = part.and_then(|part| fs::read_to_string(part.ok()?.path()).ok());
+        text.map_or(0, |text| text.lines().filter(|line| line.starts_with("{\"run\":")).count())
     };
     while done() == 0 && child.try_wait().expect("a child").is_none() {
         // Only how often it looks; what happens does not depend on it.

@@ -11,13 +11,15 @@
 //! use std::sync::atomic::AtomicBool;
 //!
 //! use polypath_lab::results::Dataset;
-//! use polypath_lab::run::{Program, Request, Shard, Silent, run_study};
+//! use polypath_lab::run::{Limits, Program, Request, Shard, Sharing, Silent, run_study};
 //! use polypath_lab::study::{Reading, Study};
 //!
 //! let study = Study::read(Path::new("studies/asymmetry.toml"), Reading::default())?;
 //! let request = Request {
 //!     jobs: None,
 //!     shard: Shard::WHOLE,
+//!     sharing: Sharing::Alone,
+//!     limits: Limits::default(),
 //!     program: Program::default(),
 //!     test_bed: None,
 //!     stop: &AtomicBool::new(false),

@@ -83,7 +83,7 @@ impl Kind {
                 document.decode::<StudyFile>(&[Layer::At(&[])])?;
                 let study =
                     Study::from_document(document, &root().join("studies"), Reading::default())?;
-                study.scenario(&study.points()[0], 0).map(drop)
+                study.scenario(&study.points().at(0), 0).map(drop)
             }
             Self::Statements => Expectations::from_document(document).map(drop),
             Self::Comparisons => Places::from_document(document).map(drop),

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use common::{STUDY, run, study};
 use polypath_lab::results::{self, Dataset, Table, TableError};
 use polypath_lab::run::{
-    Cell, Finish, MakeError, Program, Progress, Request, RunError, Shard, Silent, Status, Summary,
-    run_study,
+    Cell, Finish, Limits, MakeError, Program, Progress, Request, RunError, Shard, Sharing, Silent,
+    Status, Summary, run_study,
 };
 use polypath_lab::study::{Extent, Study};
 
@@ -75,7 +75,7 @@ fn a_run_can_be_repeated_by_itself() {
     run(&study, directory.path());
     let hashes = texts(column(directory.path(), "trace_hash"));
     let Cell::Int(seed) = column(directory.path(), "seed")[11] else { panic!("a seed") };
-    let scenario = study.scenario(&study.points()[1], 1).expect("a scenario");
+    let scenario = study.scenario(&study.points().at(1), 1).expect("a scenario");
     let outcome = polypath_lab::run::run_once(&scenario, seed as u64);
     assert_eq!(outcome.trace_hash.as_deref(), Some(hashes[11].as_str()));
 }
@@ -98,7 +98,8 @@ impl Progress for StopAfter<'_> {
 fn request<'a>(stop: &'a AtomicBool, progress: &'a dyn Progress) -> Request<'a> {
     let program = Program::default();
     let jobs = std::num::NonZeroUsize::new(1);
-    Request { jobs, shard: Shard::WHOLE, program, test_bed: None, stop, progress }
+    let (shard, sharing, limits) = (Shard::WHOLE, Sharing::Alone, Limits::default());
+    Request { jobs, shard, sharing, limits, program, test_bed: None, stop, progress }
 }
 
 #[test]

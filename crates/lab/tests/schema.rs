@@ -89,7 +89,7 @@ fn every_study_fits_its_schema_and_makes_sense() {
             let study = Study::read(&path, Reading { extent, edits: &[] })
                 .unwrap_or_else(|error| panic!("{error}"));
             for (point, variant) in study.sample() {
-                let scenario = study.scenario(&study.points()[point], variant);
+                let scenario = study.scenario(&study.points().at(point), variant);
                 scenario.unwrap_or_else(|error| panic!("{error}"));
             }
             if extent == Extent::Full {

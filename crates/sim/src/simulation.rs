@@ -19,6 +19,19 @@ use crate::result::{Execution, Measured, RunResult};
 use crate::scenario::{Flow, HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
 
+/// Events after which [`Simulation::run_while`] asks whether to go on: some ten milliseconds of work.
+const EVENTS_TO_ASK: u32 = 1 << 14;
+
+/// Why a simulation came to a stop.
+enum Stop {
+    /// It has come to the instant that was named.
+    Reached,
+    /// Everything came to its end.
+    Over,
+    /// It was not to go on.
+    Asked,
+}
+
 /// A scenario on the way.
 #[derive(Debug)]
 pub struct Simulation<'a> {
@@ -191,16 +204,29 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// A capture could not be written.
-    pub fn run(mut self) -> io::Result<RunResult> {
+    pub fn run(self) -> io::Result<RunResult> {
+        let result = self.run_while(|| true)?;
+        result.ok_or_else(|| io::Error::other("the run was not finished"))
+    }
+
+    /// Runs to the end as long as `goes_on` says so, which is asked now and then; nothing comes of a run that does not
+    /// reach its end.
+    ///
+    /// # Errors
+    /// A capture could not be written.
+    pub fn run_while(mut self, mut goes_on: impl FnMut() -> bool) -> io::Result<Option<RunResult>> {
         let end = Instant::ZERO + self.scenario.run.duration;
         self.start();
+        let mut left = EVENTS_TO_ASK;
         while self.world.now() < end {
-            if self.run_until(self.next_look().min(end)) {
-                break;
+            let until = self.next_look().min(end);
+            match self.run_until(until, &mut left, &mut goes_on) {
+                Stop::Reached => self.look_around(),
+                Stop::Over => break,
+                Stop::Asked => return Ok(None),
             }
-            self.look_around();
         }
-        self.gather()
+        self.gather().map(Some)
     }
 
     /// Lets everyone begin.
@@ -254,15 +280,27 @@ impl<'a> Simulation<'a> {
         self.meter.look(now, seen, &self.network.pairs);
     }
 
-    /// Runs up to an instant; returns whether everything came to its end before.
-    fn run_until(&mut self, until: Instant) -> bool {
+    /// Runs up to an instant, or until `goes_on` says no.
+    fn run_until(
+        &mut self,
+        until: Instant,
+        left: &mut u32,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Stop {
         loop {
             let mut event = self.world.next_event(until);
             if event.is_none() {
-                return false;
+                return Stop::Reached;
             }
             if self.on_event(&mut event) {
-                return true;
+                return Stop::Over;
+            }
+            *left -= 1;
+            if *left == 0 {
+                *left = EVENTS_TO_ASK;
+                if !goes_on() {
+                    return Stop::Asked;
+                }
             }
         }
     }

@@ -57,7 +57,7 @@ fn study(path: &Path) -> Result<String, DocumentError> {
     for (extent, what) in [(Extent::Full, "study"), (Extent::Quick, "with --quick")] {
         let study = Study::read(path, Reading { extent, edits: &[] })?;
         for (point, variant) in study.sample() {
-            study.scenario(&study.points()[point], variant)?;
+            study.scenario(&study.points().at(point), variant)?;
         }
         if extent == Extent::Full {
             check_selections(&study)?;

@@ -23,8 +23,9 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
     let points = study.select(&plan.selection).map_err(wrong)?;
     // Places are numbers where all are, and bars stand side by side in any case.
     let numbered = plan.kind == FigureKind::Lines
-        && points.iter().all(|p| axis.position(study.points()[*p].values[along]).is_some());
-    let mut places: Vec<usize> = points.iter().map(|p| study.points()[*p].values[along]).collect();
+        && points.iter().all(|p| axis.position(study.points().at(*p).values[along]).is_some());
+    let mut places: Vec<usize> =
+        points.iter().map(|p| study.points().at(*p).values[along]).collect();
     places.sort_unstable();
     places.dedup();
     let place = |index: usize| match numbered {
@@ -40,7 +41,7 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
                 let values: Vec<f64> =
                     curve.values(data, *point).map_err(wrong)?.into_iter().flatten().collect();
                 let Some(estimate) = mean(&values, study.confidence()) else { continue };
-                let x = place(study.points()[*point].values[along]);
+                let x = place(study.points().at(*point).values[along]);
                 let exact = Spot::exact(x, estimate.value * plan.scale);
                 let interval = estimate.interval.scaled(plan.scale);
                 spots.push(match estimate.interval.half_width().is_finite() {
@@ -94,11 +95,11 @@ pub(super) fn variants(plan: &FigurePlan, study: &Study) -> Vec<usize> {
 fn groups(study: &Study, points: &[usize], along: usize) -> Vec<Vec<usize>> {
     let zip = study.axes()[along].zip.as_deref();
     let others = |point: usize| -> Vec<Option<usize>> {
-        let values = study.points()[point].values.iter().zip(study.axes()).enumerate();
+        let values = study.points().at(point).values.into_iter().zip(study.axes()).enumerate();
         values
             .map(|(number, (value, axis))| {
                 let moves = number == along || (zip.is_some() && axis.zip.as_deref() == zip);
-                (!moves).then_some(*value)
+                (!moves).then_some(value)
             })
             .collect()
     };
@@ -123,7 +124,7 @@ fn label(study: &Study, variant: usize, group: &[usize], along: usize) -> String
         parts.push(name.clone());
     }
     let zip = study.axes()[along].zip.as_deref();
-    if let Some(point) = group.first().map(|point| &study.points()[*point]) {
+    if let Some(point) = group.first().map(|point| study.points().at(*point)) {
         for (number, axis) in study.axes().iter().enumerate() {
             let moves = number == along || (zip.is_some() && axis.zip.as_deref() == zip);
             if !moves && axis.values.len() > 1 {

@@ -63,9 +63,9 @@ pub fn of_series(
             parts.extend(variant.map(|v| v.label.as_ref().unwrap_or(&v.name).clone()));
         }
         if points.len() > 1 {
-            let values = study.points()[*point].values.iter().zip(study.axes());
+            let values = study.points().at(*point).values.into_iter().zip(study.axes());
             parts.extend(
-                values.map(|(index, axis)| format!("{} {}", axis.name, axis.label_of(*index))),
+                values.map(|(index, axis)| format!("{} {}", axis.name, axis.label_of(index))),
             );
         }
         if plan.series.len() > 1 || plan.series.iter().any(|pattern| pattern.contains('*')) {

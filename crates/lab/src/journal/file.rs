@@ -1,40 +1,18 @@
 //! The journal: finished runs, each written down as soon as it is over.
 //!
-//! A file of JSON lines that only grows. Whatever ends the program, the lines before are whole; a last one without its
-//! end is cut off. Each line has a [checksum](sealed). Results are named once per shape and not in every line.
+//! A directory has a part of it for each process that made runs there, on whatever machine; nobody writes into the part of
+//! another. What two of them made both counts once. Each line has a [checksum](sealed). Results are named once per shape
+//! and not in every line.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-use super::{Cell, FlatResult, Kind, Outcome, RunId, Status, sealed};
-
-/// Who made runs, and where.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Program {
-    /// Version of the program.
-    pub version: String,
-    /// Revision of its source.
-    pub revision: String,
-    /// Name of the machine.
-    pub host: String,
-}
-
-/// How a run was executed; never a part of its result.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Execution {
-    /// Time that it took, in seconds.
-    pub wall_s: f64,
-    /// Time of a processor that it used, in seconds; nothing where it was run elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core_s: Option<f64>,
-    /// When it began, in seconds since 1970.
-    pub started_unix_s: f64,
-}
+use super::line::{Execution, Line, Program, RunLine};
+use super::numbered::Numbered;
+use super::part::{self, Writer, Writing};
+use super::{FlatResult, Kind, Outcome, RunId, Shard, Status, sealed};
 
 /// A finished run.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,12 +35,6 @@ pub enum JournalError {
         path: PathBuf,
         /// Why.
         error: io::Error,
-    },
-    /// Another process is at it.
-    #[error("{}: another process is writing there", .path.display())]
-    Busy {
-        /// The file.
-        path: PathBuf,
     },
     /// A line makes no sense.
     #[error(
@@ -90,132 +62,121 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// A line.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Line {
-    /// Who wrote the lines that follow.
-    Program(Program),
-    /// Names of results, numbered from 0.
-    Shape(Vec<String>),
-    /// A run.
-    Run(RunLine),
-}
-
-#[derive(Serialize, Deserialize)]
-struct RunLine {
-    run: String,
-    status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trace_hash: Option<String>,
-    program: usize,
-    shape: usize,
-    values: Vec<Cell>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    series: Vec<(String, Vec<f64>, Vec<Option<f64>>)>,
-    execution: Execution,
-}
-
 /// The journal of a directory.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
+    directory: PathBuf,
+    share: Shard,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    file: File,
-    end: u64,
+    parts: Vec<Part>,
     runs: BTreeMap<RunId, Place>,
     /// Names of results.
     shapes: Numbered<Vec<String>>,
     /// What the values of runs are: few different lists, for many runs.
     kinds: Numbered<Kinds>,
-    programs: Vec<Arc<Program>>,
+    programs: Numbered<Program>,
+    /// The part that this process writes, and its number; none before it is [signed](Journal::sign).
+    writer: Option<(Writer, usize)>,
 }
 
-/// Where a run stands, and what its values are.
+/// A part, with the numbers that its lines use.
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    /// Their numbers in the journal.
+    shapes: Vec<usize>,
+    programs: Vec<usize>,
+    threads: usize,
+}
+
+/// Where a run stands, and what is known of it.
 #[derive(Clone, Copy, Debug)]
 struct Place {
+    part: usize,
     start: u64,
     length: usize,
     kinds: usize,
+    program: usize,
+    note: Note,
+}
+
+/// What is known of a run without reading its results.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Note {
+    /// How it ended.
+    pub status: Status,
+    /// How it was executed.
+    pub execution: Execution,
+    /// How often it was made without a result.
+    pub failures: u32,
 }
 
 /// The number of a shape, and the kind of each of its values.
 type Kinds = (usize, Vec<Option<Kind>>);
 
-/// Things that are known by their number.
-#[derive(Debug)]
-struct Numbered<T> {
-    numbers: BTreeMap<Arc<T>, usize>,
-    things: Vec<Arc<T>>,
-}
-
-impl<T: Ord> Numbered<T> {
-    const EMPTY: Self = Self { numbers: BTreeMap::new(), things: Vec::new() };
-
-    /// The number of a thing, a new one if it is new.
-    fn number(&mut self, thing: impl Into<Arc<T>>) -> usize {
-        let thing = thing.into();
-        if let Some(number) = self.numbers.get(&thing) {
-            return *number;
-        }
-        self.numbers.insert(Arc::clone(&thing), self.things.len());
-        self.things.push(thing);
-        self.things.len() - 1
-    }
+/// Who is at work on a directory.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Worker {
+    /// Who.
+    pub program: Arc<Program>,
+    /// How many runs at a time.
+    pub threads: usize,
+    /// Whether that is known; some file systems do not say whether a process still writes.
+    pub is_certain: bool,
 }
 
 impl Journal {
-    /// Opens the journal of a directory, or begins it. One process at a time can have it.
+    /// Opens the journal of a directory. Nothing is written before it is signed.
     ///
     /// # Errors
-    /// It cannot be read, another process has it, or it is no journal.
-    pub fn open(path: &Path) -> Result<Self, JournalError> {
-        let io = |error| JournalError::Io { path: path.to_owned(), error };
-        let mut options = OpenOptions::new();
-        let file =
-            options.read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                return Err(JournalError::Busy { path: path.to_owned() });
-            }
-            // Some file systems have no locks; then nobody watches.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-        }
+    /// It cannot be read, or a part of it is no journal.
+    pub fn open(directory: &Path) -> Result<Self, JournalError> {
+        Self::of_share(directory, Shard::WHOLE)
+    }
+
+    /// Opens what may have runs of a share of the work.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub(crate) fn of_share(directory: &Path, share: Shard) -> Result<Self, JournalError> {
+        let io = |error| JournalError::Io { path: directory.to_owned(), error };
         let mut state = State {
-            file,
-            end: 0,
+            parts: Vec::new(),
             runs: BTreeMap::new(),
             shapes: Numbered::EMPTY,
             kinds: Numbered::EMPTY,
-            programs: Vec::new(),
+            programs: Numbered::EMPTY,
+            writer: None,
         };
-        state.load(path)?;
-        Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
+        for path in part::parts_of(directory, share).map_err(io)? {
+            state.load(&path)?;
+        }
+        Ok(Self { directory: directory.to_owned(), share, state: Mutex::new(state) })
     }
 
-    /// Notes who writes from now on.
+    /// Begins a part of it, and notes who writes from now on, making so many runs at a time.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn sign(&self, program: &Program) -> Result<(), JournalError> {
+    pub fn sign(&self, program: &Program, threads: usize) -> Result<(), JournalError> {
         let mut state = self.lock();
-        if state.programs.last().is_some_and(|last| **last == *program) {
-            return Ok(());
-        }
-        self.io(state.write(&Line::Program(program.clone())))?;
-        state.programs.push(Arc::new(program.clone()));
-        Ok(())
+        self.io(state.begin(&self.directory, self.share, &program.host))?;
+        self.io(state.add_line(&Line::Threads(threads)))?;
+        self.io(state.program(program)).map(drop)
     }
 
     /// Whether a run is in it.
     pub fn has(&self, id: RunId) -> bool {
         self.lock().runs.contains_key(&id)
+    }
+
+    /// What is known of a run.
+    pub(crate) fn note(&self, id: RunId) -> Option<Note> {
+        self.lock().runs.get(&id).map(|place| place.note)
     }
 
     /// Number of runs in it.
@@ -233,7 +194,34 @@ impl Journal {
         self.lock().runs.keys().copied().collect()
     }
 
-    /// Writes a run down.
+    /// Who made a run.
+    pub(crate) fn program_of(&self, id: RunId) -> Option<Arc<Program>> {
+        let state = self.lock();
+        state.runs.get(&id).and_then(|place| state.programs.thing(place.program).cloned())
+    }
+
+    /// Who is at work on the directory now.
+    ///
+    /// # Errors
+    /// A part cannot be read.
+    pub(crate) fn workers(&self) -> Result<Vec<Worker>, JournalError> {
+        let state = self.lock();
+        let mut workers = Vec::new();
+        for part in &state.parts {
+            let writing = match part::writing(&part.path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                other => self.io(other)?,
+            };
+            let program = part.programs.last().and_then(|number| state.programs.thing(*number));
+            if let (Writing::Now | Writing::Unknown, Some(program)) = (writing, program) {
+                let (program, threads) = (Arc::clone(program), part.threads);
+                workers.push(Worker { program, threads, is_certain: writing == Writing::Now });
+            }
+        }
+        Ok(workers)
+    }
+
+    /// Writes a run down, in the part that was begun by signing.
     ///
     /// # Errors
     /// It cannot be written.
@@ -245,22 +233,19 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let Outcome { status, error, trace_hash, result } = outcome;
         let FlatResult { names, values, series } = result;
-        let (shape, program) = {
+        let ((shape, shape_in_part), program_in_part) = {
             let mut state = self.lock();
-            (self.io(state.shape(names))?, state.programs.len().saturating_sub(1))
+            self.io(state.begin(&self.directory, self.share, ""))?;
+            (self.io(state.shape(names))?, state.last_program())
         };
-        let run = id.to_string();
         let kinds = (shape, values.iter().map(Kind::of).collect());
+        let (run, shape, program) = (id.to_string(), shape_in_part, program_in_part);
         let line =
             RunLine { run, status, error, trace_hash, program, shape, values, series, execution };
         // The long part of the work, without the lock.
-        let text = self.io(text_of(&Line::Run(line)))?;
+        let text = self.io(Line::Run(line).text())?;
         let mut state = self.lock();
-        let start = state.end;
-        self.io(state.write_text(&text))?;
-        let kinds = state.kinds.number(kinds);
-        state.runs.insert(id, Place { start, length: text.len(), kinds });
-        Ok(())
+        self.io(state.add_run(id, (status, execution), kinds, &text))
     }
 
     /// Names of all results of these runs, sorted, and what they hold; nothing for what never had a value.
@@ -269,9 +254,10 @@ impl Journal {
         let lists: BTreeSet<usize> =
             ids.filter_map(|id| state.runs.get(&id)).map(|place| place.kinds).collect();
         let mut found: BTreeMap<String, Option<Kind>> = BTreeMap::new();
-        for list in lists {
-            let (shape, kinds) = &*state.kinds.things[list];
-            for (name, kind) in state.shapes.things[*shape].iter().zip(kinds) {
+        let lists = lists.into_iter().filter_map(|list| state.kinds.thing(list));
+        for (shape, kinds) in lists.map(|list| &**list) {
+            let names = state.shapes.thing(*shape).into_iter().flat_map(|names| names.iter());
+            for (name, kind) in names.zip(kinds) {
                 let known = found.entry(name.clone()).or_default();
                 *known = match (*known, *kind) {
                     (Some(known), Some(kind)) => Some(known.or(kind)),
@@ -287,27 +273,25 @@ impl Journal {
     /// # Errors
     /// It cannot be read.
     pub fn read(&self, id: RunId) -> Result<Option<Entry>, JournalError> {
-        let bytes = {
-            let mut state = self.lock();
-            let Some(&Place { start, length, .. }) = state.runs.get(&id) else { return Ok(None) };
-            let mut bytes = vec![0; length];
-            let read = state
-                .file
-                .seek(SeekFrom::Start(start))
-                .and_then(|_| state.file.read_exact(&mut bytes));
-            self.io(read)?;
-            bytes
+        let (place, path) = {
+            let state = self.lock();
+            let Some(place) = state.runs.get(&id).copied() else { return Ok(None) };
+            (place, state.parts[place.part].path.clone())
         };
         // The long part of the work, without the lock.
+        let io = |error| JournalError::Io { path: path.clone(), error };
+        let bytes = part::bytes(&path, place.start, place.length).map_err(io)?;
         let line = sealed::open(&bytes).ok().and_then(|json| serde_json::from_slice(json).ok());
         let Some(Line::Run(line)) = line else {
-            let error = io::Error::new(ErrorKind::InvalidData, format!("run {id} has changed"));
-            return self.io(Err(error));
+            let message = format!("run {id} has changed");
+            return Err(io(io::Error::new(ErrorKind::InvalidData, message)));
         };
         let state = self.lock();
-        let names = state.shapes.things.get(line.shape).cloned().unwrap_or_default();
-        let program = state.programs.get(line.program).cloned().unwrap_or_default();
+        let shape = state.parts[place.part].shapes.get(line.shape);
+        let names = shape.and_then(|shape| state.shapes.thing(*shape)).cloned();
+        let program = state.programs.thing(place.program).cloned().unwrap_or_default();
         drop(state);
+        let names = names.unwrap_or_default();
         let result = FlatResult { names, values: line.values, series: line.series };
         let RunLine { status, error, trace_hash, execution, .. } = line;
         Ok(Some(Entry {
@@ -317,18 +301,24 @@ impl Journal {
         }))
     }
 
-    /// Takes over all runs of another journal that are not in this one; returns how many.
+    /// Takes over all runs of another journal that are not in this one, or have no result in it; returns how many.
     ///
     /// # Errors
     /// One of them cannot be read or written.
     pub fn absorb(&self, other: &Self) -> Result<usize, JournalError> {
         let mut taken = 0;
         for id in other.ids() {
-            if self.has(id) {
+            let [ours, theirs] = [self, other].map(|journal| journal.note(id));
+            let is_result = |note: Option<Note>| note.is_some_and(|note| note.status.has_results());
+            if ours.is_some() && (is_result(ours) || !is_result(theirs)) {
                 continue;
             }
             if let Some(entry) = other.read(id)? {
-                self.sign(&entry.program)?;
+                {
+                    let mut state = self.lock();
+                    self.io(state.begin(&self.directory, self.share, &entry.program.host))?;
+                    self.io(state.program(&entry.program))?;
+                }
                 self.add(id, entry.outcome, entry.execution)?;
                 taken += 1;
             }
@@ -341,7 +331,16 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub fn sync(&self) -> Result<(), JournalError> {
-        self.io(self.lock().file.sync_data())
+        let state = self.lock();
+        self.io(state.writer.as_ref().map_or(Ok(()), |(writer, _)| writer.sync()))
+    }
+
+    /// Forgets what this process wrote, and takes it away.
+    pub(crate) fn discard(self) {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some((writer, _)) = state.writer {
+            writer.discard();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -349,189 +348,150 @@ impl Journal {
     }
 
     fn io<T>(&self, result: io::Result<T>) -> Result<T, JournalError> {
-        result.map_err(|error| JournalError::Io { path: self.path.clone(), error })
+        result.map_err(|error| JournalError::Io { path: self.directory.clone(), error })
     }
 }
 
 impl State {
-    /// Reads what is there, and cuts off a last line without its end.
+    /// Reads a part.
     fn load(&mut self, path: &Path) -> Result<(), JournalError> {
-        let io = |error| JournalError::Io { path: path.to_owned(), error };
-        let mut reader = BufReader::new(self.file.try_clone().map_err(io)?);
-        let mut line = Vec::new();
-        let mut number = 0;
-        loop {
-            line.clear();
-            reader.read_until(b'\n', &mut line).map_err(io)?;
-            if line.last() != Some(&b'\n') {
-                break;
-            }
-            number += 1;
-            let damaged =
-                |message| JournalError::Damaged { path: path.to_owned(), line: number, message };
-            let json = sealed::open(&line).map_err(|error| damaged(error.to_string()))?;
-            match serde_json::from_slice(json).map_err(|error| damaged(error.to_string()))? {
-                Line::Program(program) => self.programs.push(Arc::new(program)),
-                Line::Shape(names) => {
-                    self.shapes.number(names);
+        let number = self.parts.len();
+        self.parts.push(Part::new(path.to_owned()));
+        let read = part::read(path, |line, start, length| {
+            let part = &mut self.parts[number];
+            match line {
+                Line::Program(program) => {
+                    let program = self.programs.number(program);
+                    part.programs.push(program);
                 }
+                Line::Threads(threads) => part.threads = threads,
+                Line::Shape(names) => part.shapes.push(self.shapes.number(names)),
                 Line::Run(run) => {
-                    let id = run.run.parse().map_err(|error| damaged(format!("{error}")))?;
-                    let kinds = (run.shape, run.values.iter().map(Kind::of).collect());
-                    if run.shape >= self.shapes.things.len() {
-                        return Err(damaged("it has a shape that was not named".into()));
-                    }
+                    let id = run.run.parse().map_err(|error| format!("{error}"))?;
+                    let shape =
+                        *part.shapes.get(run.shape).ok_or("it has a shape that was not named")?;
+                    let program = match part.programs.get(run.program) {
+                        Some(program) => *program,
+                        None => self.programs.number(Program::default()),
+                    };
+                    let kinds = (shape, run.values.iter().map(Kind::of).collect());
                     let kinds = self.kinds.number(kinds);
-                    self.runs.insert(id, Place { start: self.end, length: line.len(), kinds });
+                    let note = Note::of(run.status, run.execution);
+                    self.keep(id, Place { part: number, start, length, kinds, program, note });
                 }
             }
-            self.end += line.len() as u64;
+            Ok(())
+        });
+        match read {
+            // A writer without runs took it away meanwhile.
+            Err(JournalError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
+                self.parts.pop();
+                Ok(())
+            }
+            other => other,
         }
-        if !line.is_empty() {
-            self.file.set_len(self.end).map_err(io)?;
+    }
+
+    /// Notes where a run stands. Of several times, the first with a result counts, or else the last.
+    fn keep(&mut self, id: RunId, mut place: Place) {
+        match self.runs.entry(id) {
+            btree_map::Entry::Vacant(vacant) => {
+                vacant.insert(place);
+            }
+            btree_map::Entry::Occupied(mut known) => {
+                let failures = known.get().note.failures + place.note.failures;
+                if !known.get().note.status.has_results() {
+                    place.note.failures = failures;
+                    known.insert(place);
+                }
+            }
+        }
+    }
+
+    /// Begins a part, unless that was done.
+    fn begin(&mut self, directory: &Path, share: Shard, host: &str) -> io::Result<()> {
+        if self.writer.is_none() {
+            let writer = Writer::begin(directory, share, host)?;
+            self.parts.push(Part::new(writer.path().to_owned()));
+            self.writer = Some((writer, self.parts.len() - 1));
         }
         Ok(())
     }
 
-    /// The number of a shape, which is written down first if it is new.
-    fn shape(&mut self, names: Arc<Vec<String>>) -> io::Result<usize> {
-        if let Some(number) = self.shapes.numbers.get(&names) {
-            return Ok(*number);
+    /// The writer and its part; there is one once it was begun.
+    fn writing(&mut self) -> io::Result<(&mut Writer, &mut Part)> {
+        match &mut self.writer {
+            Some((writer, number)) => Ok((writer, &mut self.parts[*number])),
+            None => Err(io::Error::other("nothing was begun")),
         }
-        self.write(&Line::Shape(names.to_vec()))?;
-        Ok(self.shapes.number(names))
     }
 
-    fn write(&mut self, line: &Line) -> io::Result<()> {
-        self.write_text(&text_of(line)?)
+    fn add_line(&mut self, line: &Line) -> io::Result<()> {
+        let text = line.text()?;
+        self.writing()?.0.write(&text).map(drop)
     }
 
-    fn write_text(&mut self, text: &str) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.end))?;
-        self.file.write_all(text.as_bytes())?;
-        self.end += text.len() as u64;
+    /// Notes who makes the next runs; returns the number within the part.
+    fn program(&mut self, program: &Program) -> io::Result<usize> {
+        let number = self.programs.number(program.clone());
+        let (_, part) = self.writing()?;
+        if part.programs.last() != Some(&number) {
+            self.add_line(&Line::Program(program.clone()))?;
+            self.writing()?.1.programs.push(number);
+        }
+        Ok(self.last_program())
+    }
+
+    /// Who makes the next runs, as numbered within the part.
+    fn last_program(&mut self) -> usize {
+        self.writing().map_or(0, |(_, part)| part.programs.len().saturating_sub(1))
+    }
+
+    /// The numbers of a shape in the journal and in the part, where it is written down first if it is new.
+    fn shape(&mut self, names: Arc<Vec<String>>) -> io::Result<(usize, usize)> {
+        let shape = self.shapes.number(Arc::clone(&names));
+        let (_, part) = self.writing()?;
+        if let Some(known) = part.shapes.iter().position(|known| *known == shape) {
+            return Ok((shape, known));
+        }
+        self.add_line(&Line::Shape(names.to_vec()))?;
+        let (_, part) = self.writing()?;
+        part.shapes.push(shape);
+        Ok((shape, part.shapes.len() - 1))
+    }
+
+    /// Writes the line of a run.
+    fn add_run(
+        &mut self,
+        id: RunId,
+        (status, execution): (Status, Execution),
+        kinds: Kinds,
+        text: &str,
+    ) -> io::Result<()> {
+        let start = self.writing()?.0.write_run(text)?;
+        let part = self.writer.as_ref().map_or(0, |(_, number)| *number);
+        let program = match self.parts[part].programs.last() {
+            Some(program) => *program,
+            None => self.programs.number(Program::default()),
+        };
+        let kinds = self.kinds.number(kinds);
+        let (length, note) = (text.len(), Note::of(status, execution));
+        self.keep(id, Place { part, start, length, kinds, program, note });
         Ok(())
     }
 }
 
-fn text_of(line: &Line) -> io::Result<String> {
-    Ok(sealed::seal(serde_json::to_string(line)?))
+impl Part {
+    fn new(path: PathBuf) -> Self {
+        Self { path, shapes: Vec::new(), programs: Vec::new(), threads: 1 }
+    }
+}
+
+impl Note {
+    fn of(status: Status, execution: Execution) -> Self {
+        Self { status, execution, failures: u32::from(!status.has_results()) }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::journal::Identity;
-
-    fn outcome(value: f64) -> Outcome {
-        Outcome {
-            status: Status::Ok,
-            error: None,
-            trace_hash: Some("xxh64:0".into()),
-            result: FlatResult {
-                names: vec!["a".into(), "b".into(), "c".into()].into(),
-                values: vec![Cell::Float(value), Cell::Null, Cell::Int(-3)],
-                series: vec![("s".into(), vec![0.1], vec![Some(value)])],
-            },
-        }
-    }
-
-    const EXECUTION: Execution =
-        Execution { wall_s: 0.25, core_s: Some(0.125), started_unix_s: 1e9 };
-
-    fn id(number: u64) -> RunId {
-        Identity::refused("test").run(number)
-    }
-
-    #[test]
-    fn what_was_written_is_there_again_to_the_last_bit() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("journal");
-        // Numbers that a careless decimal form would change.
-        let values = [0.1 + 0.2, 1.0 / 3.0, 5e-324, 9_007_199_254_740_993.0, 4.35];
-        {
-            let journal = Journal::open(&path).expect("a journal");
-            journal.sign(&Program { version: "1".into(), ..Program::default() }).expect("written");
-            for (number, value) in (0..).zip(values) {
-                journal.add(id(number), outcome(value), EXECUTION).expect("written");
-            }
-        }
-        let journal = Journal::open(&path).expect("a journal");
-        assert_eq!(journal.len(), values.len());
-        for (number, value) in (0..).zip(values) {
-            let entry = journal.read(id(number)).expect("readable").expect("there");
-            assert_eq!(entry.outcome, outcome(value));
-            assert_eq!((entry.execution, entry.program.version.as_str()), (EXECUTION, "1"));
-        }
-        assert_eq!(journal.read(id(99)).expect("readable"), None);
-    }
-
-    #[test]
-    fn a_line_without_its_end_is_forgotten_and_work_goes_on_behind_the_others() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("journal");
-        let write = |number| {
-            let journal = Journal::open(&path).expect("a journal");
-            journal.add(id(number), outcome(number as f64), EXECUTION).expect("written");
-        };
-        write(1);
-        write(2);
-        let bytes = std::fs::read(&path).expect("readable");
-        std::fs::write(&path, &bytes[..bytes.len() - 5]).expect("writable");
-        assert_eq!(Journal::open(&path).expect("a journal").ids(), [id(1)]);
-        write(3);
-        let journal = Journal::open(&path).expect("a journal");
-        assert_eq!(journal.len(), 2);
-        assert_eq!(journal.read(id(3)).expect("readable").expect("there").outcome, outcome(3.0));
-    }
-
-    #[test]
-    fn a_line_that_makes_no_sense_is_named() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("journal");
-        std::fs::write(&path, "{\"shape\":[]}\nwhat\n").expect("writable");
-        let error = Journal::open(&path).expect_err("no journal").to_string();
-        assert!(error.contains("journal:2: not a line of a journal"), "{error}");
-    }
-
-    #[test]
-    fn a_result_that_was_changed_is_no_result() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("journal");
-        Journal::open(&path).expect("a journal").add(id(1), outcome(0.25), EXECUTION).expect("ok");
-        let text = std::fs::read_to_string(&path).expect("text");
-        assert!(text.contains("0.25"));
-        std::fs::write(&path, text.replacen("0.25", "0.75", 1)).expect("writable");
-        let error = Journal::open(&path).expect_err("it has changed").to_string();
-        assert!(error.contains("journal:2:") && error.contains("checksum is wrong"), "{error}");
-        assert!(error.contains("delete it and the lines after it"), "{error}");
-        // A journal of before there were checksums is read.
-        let old: String =
-            text.lines().map(|line| line.split('\t').next().unwrap().to_owned() + "\n").collect();
-        std::fs::write(&path, old).expect("writable");
-        let journal = Journal::open(&path).expect("a journal");
-        assert_eq!(journal.read(id(1)).expect("readable").expect("there").outcome, outcome(0.25));
-    }
-
-    #[test]
-    fn two_processes_do_not_write_into_one() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("journal");
-        let first = Journal::open(&path).expect("a journal");
-        assert!(matches!(Journal::open(&path), Err(JournalError::Busy { .. })));
-        drop(first);
-        Journal::open(&path).expect("free again");
-    }
-
-    #[test]
-    fn one_takes_over_what_another_has_more() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let [one, two] = ["one", "two"]
-            .map(|name| Journal::open(&directory.path().join(name)).expect("a journal"));
-        one.add(id(1), outcome(1.0), EXECUTION).expect("written");
-        two.add(id(1), outcome(1.0), EXECUTION).expect("written");
-        two.add(id(2), outcome(2.0), EXECUTION).expect("written");
-        assert_eq!(one.absorb(&two).expect("readable"), 1);
-        assert_eq!(one.read(id(2)).expect("readable").expect("there").outcome, outcome(2.0));
-    }
-}
+mod tests;

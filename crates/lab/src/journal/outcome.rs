@@ -16,6 +16,8 @@ pub enum Status {
     Refused,
     /// The program has a bug; there are no results.
     Crashed,
+    /// It took longer than it may; there are no results.
+    TimedOut,
 }
 
 impl Status {
@@ -26,6 +28,7 @@ impl Status {
             Self::Failed => "failed",
             Self::Refused => "refused",
             Self::Crashed => "crashed",
+            Self::TimedOut => "timed-out",
         }
     }
 

@@ -29,6 +29,16 @@ impl Shard {
     pub fn is_whole(self) -> bool {
         self.of == 1
     }
+
+    /// Whether both are parts of a whole that is divided in the same way.
+    pub(crate) fn is_of_same_division(self, other: Self) -> bool {
+        self.of == other.of
+    }
+
+    /// Those of `count` pieces of work that belong to it.
+    fn of(self, count: usize) -> impl ExactSizeIterator<Item = usize> {
+        (self.index.min(count)..count).step_by(self.of)
+    }
 }
 
 /// `i/n`, from `1/n` to `n/n`.
@@ -52,9 +62,42 @@ impl fmt::Display for Shard {
     }
 }
 
-/// The configurations of a study.
+/// How a study is divided: by points where each part has several, and by runs where there are too few points for that.
+/// A part then plans its own points only. With `until`, the number of runs depends on all runs of a point, so that a part
+/// has whole points in any case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Division {
+    Points,
+    Runs,
+}
+
+impl Division {
+    /// Fewest points of a part: with fewer, one more or less would make parts too unequal.
+    const FEWEST: usize = 4;
+
+    fn of(study: &Study, shard: Shard) -> Self {
+        let is_fine = study.points().len() / Self::FEWEST >= shard.of;
+        match is_fine || study.replications().until.is_some() {
+            true => Self::Points,
+            false => Self::Runs,
+        }
+    }
+}
+
+/// The points of a study of which a part has runs.
+pub(crate) fn points_of(study: &Study, shard: Shard) -> impl ExactSizeIterator<Item = usize> {
+    let shard = match Division::of(study, shard) {
+        Division::Points => shard,
+        Division::Runs => Shard::WHOLE,
+    };
+    shard.of(study.points().len())
+}
+
+/// The configurations of a part of a study.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// The points that it has, in order.
+    points: Vec<usize>,
     /// By point and variant.
     configurations: Vec<Configuration>,
     variants: usize,
@@ -70,27 +113,37 @@ pub(crate) struct Configuration {
 }
 
 impl Plan {
-    /// Resolves every configuration; costs about as much as reading a scenario each time. To be called inside a pool.
-    pub fn of(study: &Study) -> Self {
+    /// Resolves every configuration of a part; costs about as much as reading a scenario each time. To be called inside a
+    /// pool.
+    pub fn of(study: &Study, shard: Shard) -> Self {
         let variants = study.variants().len();
-        let configurations = (0..study.points().len() * variants)
+        let points: Vec<usize> = points_of(study, shard).collect();
+        let configurations = (0..points.len() * variants)
             .into_par_iter()
             .map(|number| {
-                Configuration::of(study, &study.points()[number / variants], number % variants)
+                let point = study.points().at(points[number / variants]);
+                Configuration::of(study, &point, number % variants)
             })
             .collect();
-        Self { configurations, variants }
+        Self { points, configurations, variants }
     }
 
-    /// The configuration of a variant at a point.
+    /// The configuration of a variant at a point of the part.
+    ///
+    /// # Panics
+    /// The part does not have the point.
     pub fn at(&self, point: usize, variant: usize) -> &Configuration {
-        &self.configurations[point * self.variants + variant]
+        let place = match self.points.get(point) {
+            Some(found) if *found == point => point,
+            _ => self.points.binary_search(&point).expect("a point of this part"),
+        };
+        &self.configurations[place * self.variants + variant]
     }
 
     /// The name of a run.
     pub fn id(&self, study: &Study, point: usize, variant: usize, replication: u32) -> RunId {
         let recorded = usize::from(is_recorded(study, replication));
-        let seed = study.seed(&study.points()[point], variant, replication);
+        let seed = study.seed(&study.points().at(point), variant, replication);
         self.at(point, variant).identities[recorded].run(seed)
     }
 }
@@ -154,14 +207,12 @@ pub(crate) fn keys(
     shard: Shard,
 ) -> impl Iterator<Item = (usize, usize, u32)> {
     let variants = study.variants().len();
-    // With `until`, the number of runs depends on all runs of a point, so that a shard has whole points.
-    let by_point = study.replications().until.is_some();
-    let all = targets.iter().copied().enumerate().flat_map(move |(point, target)| {
+    let by_runs = Division::of(study, shard) == Division::Runs;
+    let all = points_of(study, shard).flat_map(move |point| {
+        let target = targets.get(point).copied().unwrap_or_default();
         (0..variants).flat_map(move |variant| (0..target).map(move |run| (point, variant, run)))
     });
-    all.enumerate()
-        .filter(move |(number, (point, _, _))| shard.has(if by_point { *point } else { *number }))
-        .map(|(_, key)| key)
+    all.enumerate().filter(move |(number, _)| !by_runs || shard.has(*number)).map(|(_, key)| key)
 }
 
 #[cfg(test)]

@@ -30,23 +30,23 @@ pub enum RemainingError {
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
-/// What is done of a part of a study by this journal; nothing where there is no such file.
+/// What is done of a part of a study in a directory; nothing where there is none.
 ///
 /// # Errors
 /// The journal cannot be read.
 pub(crate) fn remaining(
     study: &Study,
-    journal: &Path,
+    directory: &Path,
     shard: Shard,
 ) -> Result<Remaining, RemainingError> {
-    let journal = journal.exists().then(|| Journal::open(journal)).transpose()?;
+    let journal = Journal::of_share(directory, shard)?;
     let pool = ThreadPoolBuilder::new().build()?;
-    let plan = pool.install(|| Plan::of(study));
+    let plan = pool.install(|| Plan::of(study, shard));
     let mut found = Remaining::default();
     let targets = vec![first_target(study); study.points().len()];
     for (point, variant, replication) in keys(study, &targets, shard) {
         found.runs += 1;
-        if journal.as_ref().is_some_and(|j| j.has(plan.id(study, point, variant, replication))) {
+        if journal.has(plan.id(study, point, variant, replication)) {
             found.done += 1;
         } else {
             *found.left.entry((point, variant)).or_default() += 1;

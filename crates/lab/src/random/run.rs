@@ -110,10 +110,10 @@ pub fn run_sample(
         return Err(SampleError::Occupied(directory.to_owned()));
     }
     results::make_directory(directory)?;
-    let journal = Journal::open(&directory.join(results::JOURNAL))?;
-    journal.sign(&request.program)?;
+    let journal = Journal::open(directory)?;
     let threads = request.jobs.map_or(0, NonZeroUsize::get);
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    journal.sign(&request.program, pool.current_num_threads())?;
     let networks = sample.networks();
     let jobs = pool.install(|| jobs_of(&networks, sample));
     let runner = Runner { sample, networks, jobs, journal, pool };
@@ -203,7 +203,7 @@ impl Runner<'_> {
         self.jobs.iter().filter(is_missing).collect()
     }
 
-    fn make(&self, job: &Job) -> Result<Status, SampleError> {
+    fn make(&self, job: &Job) -> Result<Option<Status>, SampleError> {
         let network = &self.networks[job.network];
         let scenario = network.scenario(job.way, &self.sample.edits)?;
         let (outcome, execution) =
@@ -212,7 +212,7 @@ impl Runner<'_> {
         if let Ok(id) = job.id {
             self.journal.add(id, outcome, execution)?;
         }
-        Ok(status)
+        Ok(Some(status))
     }
 
     /// What all runs measured; writes the tables of a whole sample.

@@ -9,8 +9,8 @@ use super::compare::{Beside, beside};
 use super::{Order, ReproduceError, Row};
 use crate::figure::draw_all;
 use crate::paper::Paper;
-use crate::results::{self, Dataset, EXECUTION, JOURNAL, Table, TableError};
-use crate::run::{Cell, Finish, Journal, Request, Status, Summary, run_study};
+use crate::results::{self, Dataset, EXECUTION, Table, TableError};
+use crate::run::{Cell, Finish, Journal, Limits, Request, Sharing, Status, Summary, run_study};
 use crate::study::{Extent, Reading, Study};
 use crate::verdict::judge;
 
@@ -114,6 +114,8 @@ pub(super) fn run(order: &Order<'_>, paper: &Paper, name: &str) -> Result<Ran, R
     let request = Request {
         jobs: order.jobs,
         shard: order.shard,
+        sharing: Sharing::Alone,
+        limits: Limits::default(),
         program: order.program.clone(),
         test_bed: order.test_bed,
         stop: order.stop,
@@ -166,13 +168,13 @@ fn judged(
 /// Takes over the runs of other directories.
 fn take_over(order: &Order<'_>, place: &PathBuf) -> Result<(), ReproduceError> {
     for other in order.merge {
-        let theirs = other.join(place).join(JOURNAL);
+        let theirs = other.join(place);
         if !theirs.exists() {
             continue;
         }
         let directory = order.out.join(place);
         results::make_directory(&directory)?;
-        let ours = Journal::open(&directory.join(JOURNAL))?;
+        let ours = Journal::open(&directory)?;
         ours.absorb(&Journal::open(&theirs)?)?;
         ours.sync()?;
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{EXECUTION, FIGURES, JOURNAL, RUNS, ResultsError, SERIES, STUDY};
+use super::{EXECUTION, FIGURES, RUNS, ResultsError, SERIES, STUDY};
 use crate::journal::{Shard, advice, remaining};
 use crate::study::{Reading, Study};
 
@@ -71,7 +71,7 @@ pub(super) fn finished(directory: &Path) -> Result<Study, ResultsError> {
     if directory.join(RUNS).is_file() {
         return Ok(study);
     }
-    let found = remaining(&study, &directory.join(JOURNAL), Shard::WHOLE)?;
+    let found = remaining(&study, directory, Shard::WHOLE)?;
     let missing = found.runs.saturating_sub(found.done);
     Err(ResultsError::Unfinished { directory: directory.to_owned(), missing, runs: found.runs })
 }

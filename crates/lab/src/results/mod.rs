@@ -21,7 +21,8 @@ pub(crate) use directory::{pictures_in, study_in};
 pub use samples::{Sample, samples};
 pub use table::{Column, Table, TableError, TableWriter};
 pub(crate) use write::{
-    Places, RowKey, Tally, column, execution_columns, execution_row, float, result_columns, write,
+    Places, RowKey, Tally, column, execution_columns, execution_row, float, result_columns, tally,
+    write,
 };
 
 pub use crate::journal::Kind;
@@ -29,14 +30,15 @@ pub use crate::journal::Kind;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use polypath_sim::document::DocumentError;
 
 use crate::journal::{JournalError, RemainingError};
 use crate::study::Study;
 
-/// File with the finished runs, from which a study goes on.
-pub const JOURNAL: &str = "journal.jsonl";
+/// Folder with the finished runs, from which a study goes on: a file for each process that made some.
+pub const JOURNAL: &str = "journal";
 /// File with a row per run.
 pub const RUNS: &str = "runs.parquet";
 /// File with a row per sample of a series.
@@ -136,7 +138,11 @@ pub enum ResultsError {
 pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteError> {
     let path = directory.join(STUDY);
     let text = toml::to_string(&study.resolved())?;
-    if fs::read_to_string(&path).is_ok_and(|before| before != text) {
+    let before = fs::read_to_string(&path).ok();
+    if before.as_ref() == Some(&text) {
+        return Ok(());
+    }
+    if before.is_some() {
         for file in directory::outputs(directory) {
             match fs::remove_file(&file) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -146,5 +152,17 @@ pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteEr
             }
         }
     }
-    fs::write(&path, text).map_err(|error| WriteError::Io { path, error })
+    replace(&path, text.as_bytes()).map_err(|error| WriteError::Io { path, error })
+}
+
+/// Writes a file so that others see what was there before or all of it, though several processes may do so at once.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ending = format!("{}-{}.part", std::process::id(), now.as_nanos());
+    let part = path.with_extension(ending);
+    let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
 }

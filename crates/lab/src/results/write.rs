@@ -135,6 +135,22 @@ fn axis_cells(study: &Study) -> Vec<Vec<[Cell; 2]>> {
     study.axes().iter().map(of_axis).collect()
 }
 
+/// How rows ended, without their results.
+pub(crate) fn tally(journal: &Journal, rows: &[RowKey]) -> Result<Tally, JournalError> {
+    let mut tally = Tally::default();
+    for key in rows {
+        let note = journal.note(key.id);
+        match note.filter(|note| note.status == Status::Ok) {
+            Some(note) => *tally.statuses.entry(note.status).or_default() += 1,
+            None => {
+                let entry = journal.read(key.id)?;
+                tally.count(&entry.map_or_else(|| nothing(key), |entry| entry.outcome));
+            }
+        }
+    }
+    Ok(tally)
+}
+
 impl Tally {
     pub fn count(&mut self, outcome: &Outcome) {
         *self.statuses.entry(outcome.status).or_default() += 1;
@@ -203,7 +219,7 @@ fn row(
     places: &Places,
 ) -> Vec<Cell> {
     let text = |text: &Option<String>| text.clone().map_or(Cell::Null, Cell::Text);
-    let point: &Point = &study.points()[key.point];
+    let point: &Point = &study.points().at(key.point);
     let mut row: Vec<Cell> = key_cells(study, key).into();
     row.push(Cell::Int(study.seed(point, key.variant, key.replication) as i64));
     for (cells, index) in axes.iter().zip(&point.values) {

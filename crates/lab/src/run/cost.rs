@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::{RunError, estimate};
 use crate::journal::{Remaining, Shard, first_target, remaining};
-use crate::results;
 use crate::study::Study;
 
 /// What running a study costs.
@@ -63,8 +62,7 @@ impl AddAssign for Cost {
 /// The journal cannot be read.
 pub fn cost(study: &Study, directory: &Path, shard: Shard) -> Result<Cost, RunError> {
     let first = first_target(study);
-    let Remaining { runs, done, left } =
-        remaining(study, &directory.join(results::JOURNAL), shard)?;
+    let Remaining { runs, done, left } = remaining(study, directory, shard)?;
     let mut cost = Cost { runs, done, ..Cost::default() };
     let most = study.replications().until.as_ref().map_or(first, |until| until.max);
     cost.most_runs = cost.runs * most as usize / (first as usize).max(1);

@@ -59,7 +59,7 @@ pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, co
     for (group, index) in tried(&lengths) {
         let (variant, points) = &by_variant[group];
         let point = &points[index];
-        let scenario = study.scenario(&study.points()[*point], *variant).ok();
+        let scenario = study.scenario(&study.points().at(*point), *variant).ok();
         prices.extend(scenario.and_then(|scenario| price(scenario, study.points().len())));
     }
     // Those that were not tried cost what these do in the mean.

@@ -7,20 +7,40 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
 use super::clock::Clock;
+use super::limits::{Cut, Limits};
 use crate::journal::{Execution, FlatResult, Outcome, Status};
 
 /// Runs a scenario with a seed. Whatever happens is an outcome, a panic too.
 pub fn run_once(scenario: &Scenario, seed: u64) -> Outcome {
-    let refused = |error: String| Outcome::without_result(Status::Refused, error);
-    let run = || match Simulation::with(scenario, seed, Form::default()) {
-        Ok(simulation) => match simulation.run() {
-            Ok(result) => outcome_of(&result),
-            Err(error) => refused(error.to_string()),
-        },
-        Err(error) => refused(error.to_string()),
+    let unfinished = || Outcome::without_result(Status::Crashed, "it was left".into());
+    run_within(scenario, seed, Limits::default()).unwrap_or_else(unfinished)
+}
+
+/// The same within limits; nothing comes of a run that is abandoned.
+pub(super) fn run_within(scenario: &Scenario, seed: u64, limits: Limits<'_>) -> Option<Outcome> {
+    let refused = |error: String| Some(Outcome::without_result(Status::Refused, error));
+    let watched = limits.watch();
+    let run = || {
+        let simulation = match Simulation::with(scenario, seed, Form::default()) {
+            Ok(simulation) => simulation,
+            Err(error) => return refused(error.to_string()),
+        };
+        let mut cut = None;
+        let goes_on = || {
+            cut = watched.cut();
+            cut.is_none()
+        };
+        match (simulation.run_while(goes_on), cut) {
+            (Ok(Some(result)), _) => Some(outcome_of(&result)),
+            (Ok(None), Some(Cut::Abandoned) | None) => None,
+            (Ok(None), Some(Cut::TimedOut)) => {
+                Some(Outcome::without_result(Status::TimedOut, watched.reason()))
+            }
+            (Err(error), _) => refused(error.to_string()),
+        }
     };
     catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|panic| Outcome::without_result(Status::Crashed, message_of(&*panic)))
+        .unwrap_or_else(|panic| Some(Outcome::without_result(Status::Crashed, message_of(&*panic))))
 }
 
 /// Does a run, and says how long that took; in real time, processor time says nothing.

@@ -4,21 +4,29 @@ mod clock;
 mod cost;
 mod estimate;
 mod job;
+mod laboratory;
+mod limits;
 mod make_error;
+mod merge;
 mod names;
 mod pool;
 mod study;
+mod survey;
 mod test_bed;
+mod until;
 
 pub use cost::{Cost, cost};
 pub use job::run_once;
 pub(crate) use job::timed;
+pub use limits::Limits;
 pub use make_error::MakeError;
 pub(crate) use make_error::from_causes;
+pub use merge::{gather, merge};
 pub use names::check_names;
 pub(crate) use pool::make_runs;
 pub use pool::{Progress, Silent};
-pub use study::{Finish, Request, RunError, Summary, merge, run_study};
+pub use study::{Finish, Request, RunError, Sharing, Summary, run_study};
+pub use survey::{Survey, survey};
 pub use test_bed::TestBed;
 
 pub use crate::journal::{

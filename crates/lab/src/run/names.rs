@@ -26,7 +26,10 @@ pub fn check_names(study: &Study) -> Result<(), DocumentError> {
     // Series of events are there only once something happened, which a short run need not see.
     let mut has_events = false;
     for variant in 0..study.variants().len() {
-        let Some(point) = study.points().first() else { break };
+        if study.points().is_empty() {
+            break;
+        }
+        let point = &study.points().at(0);
         // What makes no sense is another matter.
         let Ok(scenario) = study.scenario(point, variant) else { continue };
         let Record { changes, tsns, blocking, timeouts, .. } = scenario.record;

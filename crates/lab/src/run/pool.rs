@@ -46,7 +46,8 @@ fn work<S>(
     });
 }
 
-/// Does `count` runs, each thread with a state of its own, until all are done, one cannot be made or `stop` is set.
+/// Does `count` runs, each thread with a state of its own, until all are done, one cannot be made or `stop` is set. A run
+/// without a status was left.
 ///
 /// # Errors
 /// The first of those that cannot be made.
@@ -55,7 +56,7 @@ pub(crate) fn make_runs<S, E: Send>(
     count: usize,
     (stop, progress): (&AtomicBool, &dyn Progress),
     begin: impl Fn() -> S + Sync,
-    each: impl Fn(&mut S, usize) -> Result<Status, E> + Sync,
+    each: impl Fn(&mut S, usize) -> Result<Option<Status>, E> + Sync,
 ) -> Result<(), E> {
     let trouble: Mutex<Option<E>> = Mutex::new(None);
     // Stopped by the user, or by the first trouble.
@@ -66,7 +67,8 @@ pub(crate) fn make_runs<S, E: Send>(
             return;
         }
         match each(state, number) {
-            Ok(status) => progress.done(status),
+            Ok(Some(status)) => progress.done(status),
+            Ok(None) => {}
             Err(error) => {
                 halt.store(true, Ordering::Relaxed);
                 trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

@@ -24,7 +24,7 @@ pub use file::{
 pub use operand::Operand;
 pub use pattern::matches;
 pub(crate) use pattern::no;
-pub use points::Point;
+pub use points::{Point, Points};
 pub use schema::schema;
 pub use select::{AxisRange, Where};
 
@@ -71,7 +71,7 @@ pub struct Study {
     axis_places: Vec<Vec<Place>>,
     /// Where the changes of each variant are written.
     variant_places: Vec<Place>,
-    points: Vec<Point>,
+    points: Points,
     /// The values of each axis in words that do not depend on folders, for seeds.
     axis_words: Vec<Vec<String>>,
 }
@@ -136,7 +136,7 @@ impl Study {
             folder,
             axis_places,
             variant_places,
-            points: Vec::new(),
+            points: Points::default(),
             axis_words: Vec::new(),
         };
         check::check(&study.file, document)?;
@@ -148,7 +148,10 @@ impl Study {
             check::not_varied(&study.file, edit)?;
             study.base.set(edit)?;
         }
-        study.points = points::points(&study.file.axes);
+        study.points = Points::of(&study.file.axes).ok_or_else(|| {
+            let message = "the axes have more points than can be numbered; leave out some values";
+            document.complain(&[Step::Key("axes")], message)
+        })?;
         study.axis_words = study.file.axes.iter().map(files::named_only).collect();
         Ok(study)
     }
@@ -222,7 +225,7 @@ impl Study {
     }
 
     /// The points of the axes; one where there is no axis.
-    pub fn points(&self) -> &[Point] {
+    pub fn points(&self) -> &Points {
         &self.points
     }
 
@@ -316,19 +319,9 @@ impl Study {
     /// Some configurations, as point and variant, that together have every value of every axis and every variant: if
     /// these make sense, most others do.
     pub fn sample(&self) -> Vec<(usize, usize)> {
-        let mut seen = std::collections::BTreeSet::new();
-        let mut sample = Vec::new();
-        for (variant, _) in self.variants().iter().enumerate() {
-            for point in &self.points {
-                let values = point.values.iter().copied().enumerate();
-                let news: Vec<_> = values.map(|(axis, value)| (variant, axis, value)).collect();
-                if point.index == 0 || news.iter().any(|new| !seen.contains(new)) {
-                    sample.push((point.index, variant));
-                    seen.extend(news);
-                }
-            }
-        }
-        sample
+        let points = self.points.sample();
+        let of = |variant| points.iter().map(move |point| (*point, variant));
+        (0..self.variants().len()).flat_map(of).collect()
     }
 }
 

@@ -101,7 +101,7 @@ impl Operand {
         if self.at.is_empty() {
             return Ok(point);
         }
-        let here = &study.points()[point];
+        let here = &study.points().at(point);
         let mut wanted = Where::new();
         for (axis, value) in &self.at {
             let range = AxisRange { at: vec![value.clone()], ..AxisRange::default() };
@@ -118,7 +118,7 @@ impl Operand {
             self.at.keys().any(together)
         };
         let found = study.select(&wanted)?.into_iter().find(|other| {
-            let other = &study.points()[*other].values;
+            let other = &study.points().at(*other).values;
             (0..here.values.len())
                 .all(|number| moves(number) || other[number] == here.values[number])
         });

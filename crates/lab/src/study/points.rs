@@ -11,24 +11,78 @@ pub struct Point {
     pub values: Vec<usize>,
 }
 
-/// All points: a grid of groups, where the axes of a group advance together. The first group advances slowest.
-pub(super) fn points(axes: &[Axis]) -> Vec<Point> {
-    let groups = groups(axes);
-    let lengths: Vec<usize> = groups.iter().map(|group| axes[group[0]].values.len()).collect();
-    let count = lengths.iter().product();
-    let mut points = Vec::with_capacity(count);
-    for index in 0..count {
-        let mut values = vec![0; axes.len()];
-        let mut rest = index;
-        for (group, length) in groups.iter().zip(&lengths).rev() {
-            for axis in group {
-                values[*axis] = rest % length;
-            }
-            rest /= length;
+/// All points: a grid of groups, where the axes of a group advance together. The first group advances slowest. A point
+/// is computed when it is asked for, so that a million of them take no memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Points {
+    groups: Vec<Group>,
+    axes: usize,
+    count: usize,
+}
+
+/// Axes that advance together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Group {
+    axes: Vec<usize>,
+    /// Values of each of them.
+    length: usize,
+    /// Points from one value to the next.
+    stride: usize,
+}
+
+impl Points {
+    /// Those of these axes; nothing if there are more than can be numbered.
+    pub(super) fn of(axes: &[Axis]) -> Option<Self> {
+        let mut count = 1_usize;
+        let mut found = Vec::new();
+        for group in groups(axes).into_iter().rev() {
+            let length = axes[group[0]].values.len();
+            found.push(Group { axes: group, length, stride: count });
+            count = count.checked_mul(length)?;
         }
-        points.push(Point { index, values });
+        found.reverse();
+        Some(Self { groups: found, axes: axes.len(), count })
     }
-    points
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The point of this number.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn at(&self, index: usize) -> Point {
+        assert!(index < self.count, "point {index} of {}", self.count);
+        let mut values = vec![0; self.axes];
+        for group in &self.groups {
+            for axis in &group.axes {
+                values[*axis] = index / group.stride % group.length;
+            }
+        }
+        Point { index, values }
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Point> {
+        (0..self.count).map(|index| self.at(index))
+    }
+
+    /// The first point with each value of each axis, in order.
+    pub(super) fn sample(&self) -> Vec<usize> {
+        let mut sample = vec![0; self.count.min(1)];
+        for group in self.groups.iter().filter(|_| self.count > 0) {
+            sample.extend((1..group.length).map(|value| value * group.stride));
+        }
+        sample.sort_unstable();
+        sample
+    }
 }
 
 /// The axes that advance together, in the order of the first one of each group.

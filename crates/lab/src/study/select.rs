@@ -108,7 +108,7 @@ impl Study {
             })?;
             ranges.push((number, range));
         }
-        let selected = |point: &&super::Point| {
+        let selected = |point: &super::Point| {
             ranges.iter().all(|(axis, range)| range.has(&self.axes()[*axis], point.values[*axis]))
         };
         Ok(self.points().iter().filter(selected).map(|point| point.index).collect())

@@ -66,10 +66,10 @@ fn study(extent: Extent) -> Study {
 #[test]
 fn axes_form_a_grid_of_groups_that_advance_together() {
     let study = study(Extent::Full);
-    let values: Vec<_> = study.points().iter().map(|point| point.values.clone()).collect();
+    let values: Vec<_> = study.points().iter().map(|point| point.values).collect();
     let expected = [[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1], [2, 0, 2], [2, 1, 2]];
     assert_eq!(values, expected);
-    let scenario = study.scenario(&study.points()[4], 1).expect("a scenario");
+    let scenario = study.scenario(&study.points().at(4), 1).expect("a scenario");
     let link = &scenario.network.paths()[1].bottleneck;
     assert_eq!(link.rate.to_string(), "3 Mbit/s");
     assert_eq!(link.delay.to_string(), "15 ms");
@@ -82,7 +82,7 @@ fn quick_leaves_some_values_and_changes_the_scenario() {
     let study = study(Extent::Quick);
     assert_eq!(study.points().len(), 4);
     assert_eq!(study.replications().runs, Some(1));
-    let last = study.scenario(&study.points()[3], 0).expect("a scenario");
+    let last = study.scenario(&study.points().at(3), 0).expect("a scenario");
     assert_eq!(last.network.paths()[1].bottleneck.rate.to_string(), "3 Mbit/s");
     assert_eq!(last.run.duration.to_string(), "4 s");
     assert_eq!(last.run.measure_from.to_string(), "100 ms");
@@ -98,9 +98,9 @@ fn the_resolved_study_is_the_same_study() {
     let again =
         Study::from_document(&document, Path::new(""), Reading::default()).expect("a study");
     assert_eq!(again.resolved(), study.resolved());
-    for (point, same) in study.points().iter().zip(again.points()) {
-        assert_eq!(again.scenario(same, 1).ok(), study.scenario(point, 1).ok());
-        assert_eq!(again.seed(same, 1, 5), study.seed(point, 1, 5));
+    for (point, same) in study.points().iter().zip(again.points().iter()) {
+        assert_eq!(again.scenario(&same, 1).ok(), study.scenario(&point, 1).ok());
+        assert_eq!(again.seed(&same, 1, 5), study.seed(&point, 1, 5));
     }
 }
 
@@ -109,7 +109,7 @@ fn seeds_are_common_where_the_study_says_so() {
     let seeds = |scope: &str| {
         let text = format!("{HEAD}{AXES}[replications]\ncommon_random_numbers = \"{scope}\"\n");
         let study = read(&text, Reading::default()).expect("a study");
-        let seed = |point: usize, variant, run| study.seed(&study.points()[point], variant, run);
+        let seed = |point: usize, variant, run| study.seed(&study.points().at(point), variant, run);
         [seed(0, 0, 0), seed(0, 1, 0), seed(1, 0, 0), seed(0, 0, 1)]
     };
     let [own, variant, point, run] = seeds("variants");
@@ -125,7 +125,7 @@ fn seeds_are_common_where_the_study_says_so() {
 fn more_values_leave_the_seeds_of_others_alone() {
     let full = study(Extent::Full);
     let quick = study(Extent::Quick);
-    assert_eq!(full.seed(&full.points()[5], 0, 2), quick.seed(&quick.points()[3], 0, 2));
+    assert_eq!(full.seed(&full.points().at(5), 0, 2), quick.seed(&quick.points().at(3), 0, 2));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_sample_has_every_value_with_every_variant() {
         for (axis, count) in [3, 2, 3].into_iter().enumerate() {
             for value in 0..count {
                 let has = |(point, other): &(usize, usize)| {
-                    *other == variant && study.points()[*point].values[axis] == value
+                    *other == variant && study.points().at(*point).values[axis] == value
                 };
                 assert!(sample.iter().any(has), "variant {variant}, axis {axis}, value {value}");
             }
@@ -214,7 +214,7 @@ fn a_wrong_value_is_reported_where_the_study_has_it() {
          values = [\"1 Mbit/s\",\n  \"2 Mbits\"]\n"
     );
     let study = read(&text, Reading::default()).expect("a study");
-    let error = study.scenario(&study.points()[1], 0).expect_err("no rate").to_string();
+    let error = study.scenario(&study.points().at(1), 0).expect_err("no rate").to_string();
     assert!(
         error.starts_with("study.toml:9:3: network.disjoint.paths.1.bottleneck.rate: `2 Mbits`"),
         "{error}"

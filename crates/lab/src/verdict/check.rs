@@ -68,7 +68,7 @@ impl Statement {
         let names = study.axes().iter().map(|axis| axis.name.as_str());
         let number = study.axis(along).ok_or_else(|| in_rule(unknown("axis", along, names)))?;
         let axis = &study.axes()[number];
-        if points.iter().any(|at| axis.position(study.points()[*at].values[number]).is_none()) {
+        if points.iter().any(|at| axis.position(study.points().at(*at).values[number]).is_none()) {
             return Err(in_rule(format!("the values of `{along}` are no numbers")));
         }
         match &self.rule {

@@ -194,9 +194,9 @@ impl Judge<'_> {
         }
         let study = self.data.study();
         let name = |point: &usize| {
-            let values = study.points()[*point].values.iter().zip(study.axes());
+            let values = study.points().at(*point).values.into_iter().zip(study.axes());
             let values: Vec<String> = values
-                .map(|(index, axis)| format!("{} {}", axis.name, axis.label_of(*index)))
+                .map(|(index, axis)| format!("{} {}", axis.name, axis.label_of(index)))
                 .collect();
             values.join(", ")
         };
@@ -386,7 +386,7 @@ impl Judge<'_> {
         let mut positions = Vec::new();
         let mut curves: Vec<Vec<Option<f64>>> = Vec::new();
         for point in &self.points {
-            let index = study.points()[*point].values[number];
+            let index = study.points().at(*point).values[number];
             let position = study.axes()[number].position(index);
             positions
                 .push(position.ok_or_else(|| format!("the values of `{axis}` are no numbers"))?);

@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use polypath_lab::run::{Program, Request, RunError, Shard, Silent, Summary, run_study};
+use polypath_lab::run::{
+    Limits, Program, Request, RunError, Shard, Sharing, Silent, Summary, run_study,
+};
 use polypath_lab::study::{Extent, Reading, Study};
 use polypath_sim::document::Document;
 
@@ -70,6 +72,8 @@ pub fn run_part(
     let request = Request {
         jobs: NonZeroUsize::new(jobs),
         shard: shard.parse::<Shard>().expect("a shard"),
+        sharing: Sharing::Alone,
+        limits: Limits::default(),
         program: Program::default(),
         test_bed: None,
         stop: &AtomicBool::new(false),

@@ -6,6 +6,8 @@ mod merge;
 mod random;
 mod random_text;
 mod run;
+mod status;
+mod submit;
 mod table;
 
 use clap::Subcommand;
@@ -20,6 +22,10 @@ Examples:
   polypath study run studies/asymmetry.toml --out results --jobs 2
   polypath study run studies/asymmetry.toml --dry-run
   polypath study run studies/asymmetry.toml --out part1 --shard 1/2
+  polypath study run studies/asymmetry.toml --out results --unit 3/100
+  polypath study submit studies/asymmetry.toml --out results --slurm --tasks 100 --time 2:00:00
+  polypath study status results
+  polypath study merge results
   polypath study merge part1 part2 --out results
   polypath study export results --csv tables
   polypath study judge studies/asymmetry-expected.toml results
@@ -34,7 +40,11 @@ pub(crate) struct Args {
 enum Command {
     /// Make all runs of a study that are not done yet
     Run(run::Args),
-    /// Join the results of shards
+    /// Submit a study to a batch system: a job array, and a job that joins its results
+    Submit(submit::Args),
+    /// Say how far a study has come: runs done and failed, rate, machines, time left
+    Status(status::Args),
+    /// Join the results of units or shards, and write the tables
     Merge(merge::Args),
     /// Write results as CSV
     Export(export::Args),
@@ -48,6 +58,8 @@ enum Command {
 pub(crate) fn run(args: Args) -> Outcome {
     match args.command {
         Command::Run(args) => run::run(args),
+        Command::Submit(args) => submit::run(&args),
+        Command::Status(args) => status::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Judge(args) => judge::run(&args),

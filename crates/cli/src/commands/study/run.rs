@@ -1,6 +1,6 @@
 //! `polypath study run`.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, anyhow};
 use polypath_lab::figure::draw_all;
 use polypath_lab::results::Dataset;
-use polypath_lab::run::{Cost, Finish, Request, Shard, Summary, check_names, cost, run_study};
+use polypath_lab::run::{
+    Cost, Finish, Limits, Request, Shard, Sharing, Summary, check_names, cost, run_study,
+};
 use polypath_lab::study::{Extent, Reading, Study};
+use polypath_units::Duration;
 
 use super::table;
 use crate::failure::{Failure, Outcome};
@@ -29,6 +32,7 @@ more runs makes what is new.
 Examples:
   polypath study run studies/asymmetry.toml --quick
   polypath study run studies/asymmetry.toml --out results --set 'sctp.receive_buffer=64 KiB'
+  polypath study run studies/asymmetry.toml --out results --unit 3/100 --run-timeout '10 min'
   polypath study run studies/asymmetry.toml --out part1 --shard 1/2")]
 pub(crate) struct Args {
     /// Study file
@@ -43,9 +47,15 @@ pub(crate) struct Args {
     /// Fewer points and runs and a shorter time, as the study says
     #[arg(long)]
     quick: bool,
-    /// Only part i of n parts, for job arrays; `polypath study merge` joins them
+    /// Only part i of n parts, in a directory of its own; `polypath study merge` joins them
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     shard: Shard,
+    /// Only part i of n parts, in one directory for all: what each task of a job array calls. Any number of them may run at
+    /// a time, on any machines; `polypath study merge DIR` writes the tables
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "shard")]
+    unit: Option<Shard>,
+    #[command(flatten)]
+    patience: Patience,
     /// Say how much there is to do, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -57,6 +67,20 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// How long runs may take, and how often they are tried.
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct Patience {
+    /// Longest time of a run, such as "10 min"; one that takes longer is a row without a result. Default: no limit
+    #[arg(long, value_name = "TIME")]
+    run_timeout: Option<Duration>,
+    /// How often a run is made that crashes each time; each command makes it once
+    #[arg(long, value_name = "N", default_value = "3")]
+    attempts: NonZeroU32,
+    /// How long runs in progress may go on after an interruption (SIGINT or SIGTERM) before they are left
+    #[arg(long, value_name = "TIME", default_value = "20 s")]
+    grace: Duration,
+}
+
 /// Runs the study.
 pub(crate) fn run(args: Args) -> Outcome {
     let extent = if args.quick { Extent::Quick } else { Extent::Full };
@@ -64,30 +88,37 @@ pub(crate) fn run(args: Args) -> Outcome {
     Kind::Study.expect(&args.study)?;
     let study = Study::read(&args.study, reading).map_err(Failure::usage)?;
     for (point, variant) in study.sample() {
-        study.scenario(&study.points()[point], variant).map_err(Failure::usage)?;
+        study.scenario(&study.points().at(point), variant).map_err(Failure::usage)?;
     }
     check_names(&study).map_err(Failure::usage)?;
     let out = match &args.out {
         Some(out) => out.clone(),
         None => default_out(&args.study, args.quick)?,
     };
+    let (shard, sharing) = match args.unit {
+        Some(unit) => (unit, Sharing::Shared),
+        None => (args.shard, Sharing::Alone),
+    };
     if args.dry_run {
-        let cost = cost(&study, &out, args.shard)?;
+        let cost = cost(&study, &out, shard)?;
         let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
         return output::print(cost_text(&cost, jobs, args.json)?.as_bytes());
     }
-    let (json, shard) = (args.json, args.shard);
+    let (json, grace) = (args.json, args.patience.grace);
     runtime::run(Threads::All, async |interruption| {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
+        let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+        let seen = Arc::clone(&flags);
         let mut work = tokio::task::spawn_blocking(move || {
             let bar = Bar::new();
+            let [stop, abandon] = &*seen;
             let request = Request {
                 jobs: args.jobs,
-                shard: args.shard,
+                shard,
+                sharing,
+                limits: args.patience.limits(abandon),
                 program: program::program(),
                 test_bed: Some(program::test_bed()),
-                stop: &stopped,
+                stop,
                 progress: &bar,
             };
             let summary = run_study(&study, &out, &request);
@@ -97,15 +128,26 @@ pub(crate) fn run(args: Args) -> Outcome {
         let summary = tokio::select! {
             result = &mut work => result,
             () = interruption.happened() => {
+                let [stop, abandon] = &*flags;
                 stop.store(true, Ordering::Relaxed);
-                output::tell(format_args!("finishing the runs in progress; interrupt again to discard them"));
-                work.await
+                output::tell(format_args!(
+                    "finishing the runs in progress, for {grace} at most; interrupt again to discard them"
+                ));
+                tokio::select! {
+                    result = &mut work => result,
+                    () = tokio::time::sleep(grace.into()) => {
+                        abandon.store(true, Ordering::Relaxed);
+                        work.await
+                    }
+                }
             }
         };
         let summary = summary
             .context("the work came to an unforeseen end")?
             .map_err(PlaceError::into_failure)?;
+        tell_programs(&summary);
         match summary.finish {
+            Finish::Complete if sharing == Sharing::Shared => report_unit(&summary, shard, json),
             Finish::Complete if shard.is_whole() => report(&summary, json),
             Finish::Complete => report_part(&summary, json),
             Finish::Interrupted => {
@@ -127,6 +169,42 @@ pub(super) fn report(summary: &Summary, json: bool) -> Outcome {
         output::tell(format_args!("picture: {}", file.display()));
     }
     judge(summary)
+}
+
+/// The same for a unit, which has no tables.
+fn report_unit(summary: &Summary, unit: Shard, json: bool) -> Outcome {
+    if json {
+        output::print((serde_json::to_string_pretty(summary)? + "\n").as_bytes())?;
+    } else {
+        output::tell(format_args!(
+            "unit {unit} is done: {} runs, {} of them new; `polypath study merge {}` writes the tables",
+            summary.rows,
+            summary.new,
+            summary.directory.display()
+        ));
+    }
+    judge(summary)
+}
+
+/// Says it if revisions of the program are mixed.
+pub(super) fn tell_programs(summary: &Summary) {
+    if summary.programs.len() > 1 {
+        output::tell(format_args!(
+            "runs are of {} revisions of the program: {}; results are comparable only if nothing that matters changed between them",
+            summary.programs.len(),
+            summary.programs.join(", ")
+        ));
+    }
+}
+
+impl Patience {
+    fn limits(self, abandon: &AtomicBool) -> Limits<'_> {
+        Limits {
+            run_timeout: self.run_timeout.map(Into::into),
+            attempts: self.attempts,
+            abandon: Some(abandon),
+        }
+    }
 }
 
 /// The same for a part of a study: it may lack what a picture needs, so that pictures wait for the other parts.

@@ -38,11 +38,11 @@ pub(super) fn summary(data: &Dataset, summary: &Summary) -> Result<String, std::
             unit => format!("{} ({unit})", measure.name),
         });
     }
-    let rows: Vec<Vec<String>> = study
-        .points()
-        .iter()
-        .flat_map(|point| (0..study.variants().len()).map(move |variant| (point, variant)))
-        .map(|(point, variant)| {
+    let variants = study.variants().len();
+    let count = study.points().len() * variants;
+    let rows: Vec<Vec<String>> = (0..count.min(LINES))
+        .map(|number| {
+            let (point, variant) = (study.points().at(number / variants), number % variants);
             let values = point.values.iter().zip(study.axes());
             let mut row: Vec<String> = values.map(|(index, axis)| axis.label_of(*index)).collect();
             row.push(study.variants()[variant].name.clone());
@@ -51,9 +51,8 @@ pub(super) fn summary(data: &Dataset, summary: &Summary) -> Result<String, std::
             row
         })
         .collect();
-    let count = rows.len();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    write_table(&mut out, &header, rows.into_iter().take(LINES).collect())?;
+    write_table(&mut out, &header, rows)?;
     if count > LINES {
         writeln!(out, "  … {} more lines in runs.parquet", count - LINES)?;
     }

@@ -1,0 +1,147 @@
+//! How far a study has come, whoever runs it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rayon::ThreadPoolBuilder;
+use serde::Serialize;
+
+use super::study::RunError;
+use crate::journal::{Journal, Plan, RunId, Shard, Status, first_target, keys};
+use crate::results;
+use crate::study::Study;
+
+/// The time at the end of which the rate is taken, in seconds.
+const WINDOW_S: f64 = 600.0;
+
+/// How far a study has come.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Survey {
+    /// One line saying what it asks.
+    pub title: String,
+    /// Runs of the study; with `until`, the fewest.
+    pub runs: usize,
+    /// Those that are done, with a result or without.
+    pub done: usize,
+    /// Runs that are done, by how they ended.
+    pub statuses: BTreeMap<Status, usize>,
+    /// Processes that write there now, and on which file systems cannot tell.
+    pub processes: usize,
+    /// Whether all of these are known to be at work.
+    pub is_certain: bool,
+    /// Runs that they make at a time.
+    pub running: usize,
+    /// Runs per second that ended in the last ten minutes before the last one.
+    pub rate_per_s: Option<f64>,
+    /// Seconds that the rest takes at this rate, if somebody is at work.
+    pub left_s: Option<f64>,
+    /// Time on one core that runs took, in seconds.
+    pub core_s: f64,
+    /// Runs that are done, by machine.
+    pub hosts: BTreeMap<String, usize>,
+    /// The same, by version and revision of the program.
+    pub programs: BTreeMap<String, usize>,
+    /// Whether the tables are there.
+    pub has_tables: bool,
+}
+
+/// Finds out how far the study of a directory has come. Nothing is written.
+///
+/// # Errors
+/// There is no study, or its journal cannot be read.
+pub fn survey(directory: &Path) -> Result<Survey, RunError> {
+    let study = results::study_in(directory)?;
+    let journal = Journal::open(directory)?;
+    let workers = journal.workers()?;
+    let mut survey = Survey {
+        title: study.title().to_owned(),
+        runs: 0,
+        done: 0,
+        statuses: BTreeMap::new(),
+        processes: workers.len(),
+        is_certain: workers.iter().all(|worker| worker.is_certain),
+        running: workers.iter().map(|worker| worker.threads).sum(),
+        rate_per_s: None,
+        left_s: None,
+        core_s: 0.0,
+        hosts: BTreeMap::new(),
+        programs: BTreeMap::new(),
+        has_tables: directory.join(results::RUNS).is_file(),
+    };
+    let mut ends = Vec::new();
+    for (id, is_possible) in runs_of(&study)? {
+        survey.runs += 1;
+        ends.extend(survey.count(&journal, id, is_possible));
+    }
+    survey.rate_per_s = rate(ends);
+    let left = survey.runs - survey.done;
+    survey.running = survey.running.min(left);
+    if let (Some(rate), true) = (survey.rate_per_s, survey.processes > 0) {
+        survey.left_s = Some(left as f64 / rate);
+    }
+    Ok(survey)
+}
+
+/// All runs of a study, and whether each is possible.
+fn runs_of(study: &Study) -> Result<Vec<(RunId, bool)>, RunError> {
+    let pool = ThreadPoolBuilder::new().build()?;
+    let plan = pool.install(|| Plan::of(study, Shard::WHOLE));
+    let targets = vec![first_target(study); study.points().len()];
+    let mut seen = BTreeSet::new();
+    let run = |(point, variant, replication)| {
+        let is_possible = plan.at(point, variant).refused.is_none();
+        (plan.id(study, point, variant, replication), is_possible)
+    };
+    let runs = keys(study, &targets, Shard::WHOLE).map(run);
+    Ok(runs.filter(|(id, _)| seen.insert(*id)).collect())
+}
+
+impl Survey {
+    /// Counts a run; returns when it ended, in seconds since 1970.
+    fn count(&mut self, journal: &Journal, id: RunId, is_possible: bool) -> Option<f64> {
+        let note = match journal.note(id) {
+            Some(note) => note,
+            None => {
+                if !is_possible {
+                    self.done += 1;
+                    *self.statuses.entry(Status::Refused).or_default() += 1;
+                }
+                return None;
+            }
+        };
+        self.done += 1;
+        *self.statuses.entry(note.status).or_default() += 1;
+        self.core_s += note.execution.core_s.unwrap_or(note.execution.wall_s);
+        if let Some(program) = journal.program_of(id) {
+            *self.hosts.entry(program.host.clone()).or_default() += 1;
+            let name = format!("{} ({})", program.version, program.revision);
+            *self.programs.entry(name).or_default() += 1;
+        }
+        Some(note.execution.started_unix_s + note.execution.wall_s)
+    }
+}
+
+/// Runs per second in the last minutes, from when each ended.
+fn rate(mut ends: Vec<f64>) -> Option<f64> {
+    ends.sort_unstable_by(f64::total_cmp);
+    let last = *ends.last()?;
+    let recent = &ends[ends.partition_point(|end| *end < last - WINDOW_S)..];
+    let time = last - recent.first()?;
+    // The first of them only says when the time begins.
+    (time > 0.0).then(|| (recent.len() - 1) as f64 / time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_the_last_ten_minutes() {
+        let slow = (0..100).map(|n| f64::from(n) * 100.0);
+        let fast = (0..=600).map(|n| 100_000.0 + f64::from(n));
+        let rate_of = |ends: Vec<f64>| rate(ends).map(|rate| (rate * 1000.0).round());
+        assert_eq!(rate_of(slow.clone().chain(fast).collect()), Some(1000.0));
+        assert_eq!(rate_of(slow.collect()), Some(10.0));
+        assert_eq!((rate(vec![1.0]), rate(vec![])), (None, None));
+    }
+}

@@ -81,7 +81,7 @@ LAYERS: dict[str, Layers] = {
         ("journal",),
         ("results",),
         ("run", "verdict", "figure"),
-        ("paper", "random"),
+        ("paper", "random", "sampling"),
         ("reproduce",),
         ("report",),
     ),

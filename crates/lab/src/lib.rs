@@ -20,6 +20,7 @@
 //!     shard: Shard::WHOLE,
 //!     sharing: Sharing::Alone,
 //!     limits: Limits::default(),
+//!     at_least: &[],
 //!     program: Program::default(),
 //!     test_bed: None,
 //!     stop: &AtomicBool::new(false),
@@ -41,6 +42,7 @@ pub mod report;
 pub mod reproduce;
 pub mod results;
 pub mod run;
+pub mod sampling;
 pub mod stats;
 pub mod study;
 pub mod verdict;

@@ -99,7 +99,7 @@ fn request<'a>(stop: &'a AtomicBool, progress: &'a dyn Progress) -> Request<'a> 
     let program = Program::default();
     let jobs = std::num::NonZeroUsize::new(1);
     let (shard, sharing, limits) = (Shard::WHOLE, Sharing::Alone, Limits::default());
-    Request { jobs, shard, sharing, limits, program, test_bed: None, stop, progress }
+    Request { jobs, shard, sharing, limits, at_least: &[], program, test_bed: None, stop, progress }
 }
 
 #[test]

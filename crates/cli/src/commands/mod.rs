@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bmin;
+mod caps;
 mod check;
 mod completions;
 pub(crate) mod demo;

@@ -3,7 +3,7 @@
 use super::page::TableHtml;
 use super::text::{escape, interval, number, percent};
 use crate::reproduce::{Answer, Row};
-use crate::verdict::RELATIVE;
+use crate::verdict::{RELATIVE, not_enough};
 
 /// How an answer looks: in colour, by its border, and as a sign.
 pub(super) fn badge(answer: Answer, text: &str) -> String {
@@ -69,6 +69,9 @@ fn words(row: &Row, format: fn(f64) -> String) -> String {
             escape(cause),
             experiments(&row.shown_by)
         );
+    }
+    if row.verdict == Answer::Undecided && !row.places.is_empty() {
+        html += &format!(" <small>{}</small>", escape(&not_enough(&row.places)));
     }
     if row.places.len() > 1 {
         html += &format!("<details><summary>{} comparisons</summary><ul>", row.places.len());

@@ -32,7 +32,8 @@ use serde::Serialize;
 use crate::figure::FigureError;
 use crate::paper::{Paper, Part, Target, slug};
 use crate::results::{DirectoryError, ResultsError};
-use crate::run::{JournalError, Program, Progress, RunError, Shard, TestBed};
+use crate::run::{Budget, JournalError, Program, Progress, RunError, Shard, TestBed};
+use crate::sampling::{Caps, SamplingError};
 use crate::study::Extent;
 use crate::verdict::StatementError;
 
@@ -46,6 +47,8 @@ pub struct Order<'a> {
     pub extent: Extent,
     /// Runs of each configuration; default: as many as each study says.
     pub runs: Option<NonZeroU32>,
+    /// Adds runs until statements are decided; default: none beside those that the studies say.
+    pub until_decided: Option<UntilDecided<'a>>,
     /// Directory for results.
     pub out: &'a Path,
     /// Directories with results of shards, whose runs are taken over.
@@ -62,6 +65,15 @@ pub struct Order<'a> {
     pub stop: &'a AtomicBool,
     /// Called with the progress of the runs.
     pub progress: &'a dyn Watch,
+}
+
+/// Runs are added until statements are decided.
+#[derive(Clone, Copy, Debug)]
+pub struct UntilDecided<'a> {
+    /// Most runs.
+    pub caps: Caps,
+    /// Time of processors that all studies may use together; default: no limit.
+    pub budget: Option<&'a Budget>,
 }
 
 /// Receives progress.
@@ -283,6 +295,15 @@ impl Report {
     /// Number of statements with this answer.
     pub fn count(&self, answer: Answer) -> usize {
         self.verdicts.get(answer.name()).copied().unwrap_or_default()
+    }
+}
+
+impl From<SamplingError> for ReproduceError {
+    fn from(error: SamplingError) -> Self {
+        match error {
+            SamplingError::Run(error) => Self::Run(error),
+            SamplingError::Results(error) => Self::Results(error),
+        }
     }
 }
 

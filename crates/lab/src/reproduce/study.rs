@@ -11,6 +11,7 @@ use crate::figure::draw_all;
 use crate::paper::Paper;
 use crate::results::{self, Dataset, EXECUTION, Table, TableError};
 use crate::run::{Cell, Finish, Journal, Limits, Request, Sharing, Status, Summary, run_study};
+use crate::sampling::run_until_decided;
 use crate::study::{Extent, Reading, Study};
 use crate::verdict::judge;
 
@@ -84,6 +85,10 @@ pub(super) fn read(
         Some(runs) => study.with_runs(runs),
         None => study,
     };
+    let study = match order.until_decided {
+        Some(_) if !study.is_in_real_time() => study.until_decided(),
+        _ => study,
+    };
     let place = PathBuf::from(paper.key()).join(name.trim_end_matches(".toml"));
     Ok((study, place))
 }
@@ -115,15 +120,30 @@ pub(super) fn run(order: &Order<'_>, paper: &Paper, name: &str) -> Result<Ran, R
         jobs: order.jobs,
         shard: order.shard,
         sharing: Sharing::Alone,
-        limits: Limits::default(),
+        limits: Limits {
+            budget: order.until_decided.and_then(|until| until.budget),
+            ..Limits::default()
+        },
+        at_least: &[],
         program: order.program.clone(),
         test_bed: order.test_bed,
         stop: order.stop,
         progress: order.progress,
     };
-    let summary = run_study(&study, &directory, &request)?;
-    if summary.finish == Finish::Interrupted {
-        return Ok(Ran::Stopped);
+    let summary = match order.until_decided {
+        Some(until) if study.replications().sequential => {
+            let about: Vec<_> =
+                paper.expectations.statements.iter().filter(|s| s.study == name).collect();
+            run_until_decided(&study, &about, &directory, &request, until.caps)?.summary
+        }
+        _ => run_study(&study, &directory, &request)?,
+    };
+    match summary.finish {
+        Finish::Complete => {}
+        Finish::Interrupted => return Ok(Ran::Stopped),
+        Finish::Exhausted => {
+            return Ok(Ran::Not("the budget (--budget) was used up before it".into()));
+        }
     }
     let mut report = StudyReport::of(&study, name, summary)?;
     if !order.shard.is_whole() {

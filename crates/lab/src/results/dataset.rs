@@ -97,6 +97,12 @@ impl Dataset {
         &self.study
     }
 
+    /// Number of runs of a variant at a point.
+    pub(crate) fn count(&self, point: usize, variant: usize) -> usize {
+        let place = point * self.study.variants().len() + variant;
+        self.runs.get(place).map_or(0, Vec::len)
+    }
+
     /// What the runs of a variant at a point measured, by replication.
     pub fn values(&self, point: usize, variant: usize, measure: usize) -> Vec<Option<f64>> {
         let runs = self.runs.get(point * self.study.variants().len() + variant);

@@ -16,7 +16,8 @@ use super::pool::{Progress, make_runs};
 use super::study::{Finish, RunError, Summary};
 use super::test_bed::TestBed;
 use crate::journal::{
-    Journal, NoResult, Outcome, Plan, Shard, Status, first_target, is_recorded, keys, record,
+    Journal, NoResult, Outcome, Plan, Shard, Status, first_target, is_recorded, keys, points_of,
+    record,
 };
 use crate::results::{self, WriteError};
 use crate::study::{Measure, Study, matches};
@@ -41,6 +42,7 @@ pub(crate) struct Laboratory<'a> {
     made: AtomicUsize,
     pub test_bed: Option<&'a dyn TestBed>,
     pub limits: Limits<'a>,
+    pub at_least: &'a [u32],
 }
 
 /// What two runs of a study that says that nothing is random measured differently, in words.
@@ -82,7 +84,8 @@ impl<'a> Laboratory<'a> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let plan = pool.install(|| Plan::of(study, shard));
         let (made, limits) = (AtomicUsize::new(0), Limits::default());
-        Ok(Self { study, journal, pool, plan, shard, made, test_bed: None, limits })
+        let at_least = &[];
+        Ok(Self { study, journal, pool, plan, shard, made, test_bed: None, limits, at_least })
     }
 
     /// Makes the runs that are missing, or finds out that none are; returns the number of runs of each point, or nothing
@@ -91,7 +94,7 @@ impl<'a> Laboratory<'a> {
         &self,
         worker: Option<(&AtomicBool, &dyn Progress)>,
     ) -> Result<Option<Vec<u32>>, RunError> {
-        let mut targets = vec![first_target(self.study); self.study.points().len()];
+        let mut targets = self.first_targets();
         let mut seen = BTreeMap::new();
         let mut again = worker.map(|_| self.limits);
         loop {
@@ -103,6 +106,9 @@ impl<'a> Laboratory<'a> {
                     if stop.load(Ordering::Relaxed) {
                         return Ok(None);
                     }
+                    if self.is_spent() && !self.missing(&targets, None).is_empty() {
+                        return Ok(self.done_targets());
+                    }
                 }
                 None if missing.is_empty() => {}
                 None => return Err(RunError::Missing { missing: missing.len() }),
@@ -113,6 +119,49 @@ impl<'a> Laboratory<'a> {
             }
         }
         Ok(Some(targets))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.limits.budget.is_some_and(|budget| budget.is_spent())
+    }
+
+    /// How many runs each point is to have at first. Where runs are added until statements are decided, those that are there
+    /// belong to it.
+    fn first_targets(&self) -> Vec<u32> {
+        let first = first_target(self.study);
+        let mut targets = vec![first; self.study.points().len()];
+        if self.study.replications().sequential {
+            for point in points_of(self.study, self.shard) {
+                let wanted = self.at_least.get(point).copied().unwrap_or_default();
+                targets[point] = self.done_at(point).max(wanted).max(first);
+            }
+        }
+        targets
+    }
+
+    /// How many runs all variants of each point have; nothing if some lack the first ones.
+    fn done_targets(&self) -> Option<Vec<u32>> {
+        let first = first_target(self.study);
+        let mut targets = vec![first; self.study.points().len()];
+        for point in points_of(self.study, self.shard) {
+            targets[point] = Some(self.done_at(point)).filter(|done| *done >= first)?;
+        }
+        Some(targets)
+    }
+
+    /// How many runs all variants of a point have.
+    fn done_at(&self, point: usize) -> u32 {
+        let possible = |variant: &usize| self.plan.at(point, *variant).refused.is_none();
+        let variants: Vec<usize> = (0..self.study.variants().len()).filter(possible).collect();
+        if variants.is_empty() {
+            return first_target(self.study);
+        }
+        let is_done = |replication: &u32| {
+            variants.iter().all(|variant| {
+                self.journal.has(self.plan.id(self.study, point, *variant, *replication))
+            })
+        };
+        (0..).take_while(is_done).count() as u32
     }
 
     /// Runs that are neither done nor refused, each once, and those that are to be made again.
@@ -152,6 +201,9 @@ impl<'a> Laboratory<'a> {
         cache: &mut Option<Cached>,
         (point, variant, replication): (usize, usize, u32),
     ) -> Result<Option<Status>, RunError> {
+        if self.is_spent() {
+            return Ok(None);
+        }
         let place = &self.study.points().at(point);
         if cache.as_ref().is_none_or(|cached| cached.key != (point, variant)) {
             let scenario = self.study.scenario(place, variant).ok();
@@ -166,6 +218,9 @@ impl<'a> Laboratory<'a> {
         let seed = self.study.seed(place, variant, replication);
         let is_simulated = scenario.test_bed.is_none();
         let (outcome, execution) = timed(is_simulated, || self.make_outcome(scenario, seed));
+        if let Some(budget) = self.limits.budget {
+            budget.spend(execution.core_s.unwrap_or(execution.wall_s));
+        }
         let Some(outcome) = outcome? else { return Ok(None) };
         let status = outcome.status;
         if status.has_results() {

@@ -1,10 +1,39 @@
 //! How long runs may take, and how often one is tried.
 
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::journal::{Note, Status};
+
+/// Time of processors that may be used, by one study or several.
+#[derive(Debug)]
+pub struct Budget {
+    limit_s: f64,
+    used_us: AtomicU64,
+}
+
+impl Budget {
+    /// So many seconds.
+    pub fn of_seconds(limit_s: f64) -> Self {
+        Self { limit_s, used_us: AtomicU64::new(0) }
+    }
+
+    /// Seconds that were used.
+    pub fn used_s(&self) -> f64 {
+        self.used_us.load(Ordering::Relaxed) as f64 * 1e-6
+    }
+
+    /// Whether nothing is left.
+    pub fn is_spent(&self) -> bool {
+        self.used_s() >= self.limit_s
+    }
+
+    /// Notes what a run used.
+    pub(super) fn spend(&self, seconds: f64) {
+        self.used_us.fetch_add((seconds * 1e6) as u64, Ordering::Relaxed);
+    }
+}
 
 /// How long runs may take, and how often one is tried. No run that keeps to them is any different.
 #[derive(Clone, Copy, Debug)]
@@ -15,11 +44,14 @@ pub struct Limits<'a> {
     pub attempts: NonZeroU32,
     /// When set, runs in progress are left, and nothing is written down of them.
     pub abandon: Option<&'a AtomicBool>,
+    /// No run is begun that this has no time for any more; default: no limit.
+    pub budget: Option<&'a Budget>,
 }
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { run_timeout: None, attempts: NonZeroU32::MIN.saturating_add(2), abandon: None }
+        let attempts = NonZeroU32::MIN.saturating_add(2);
+        Self { run_timeout: None, attempts, abandon: None, budget: None }
     }
 }
 
@@ -95,6 +127,16 @@ mod tests {
         }
         assert!(limits.wants_again(note(Status::Crashed, 1.0, 2)));
         assert!(!limits.wants_again(note(Status::Crashed, 1.0, 3)));
+    }
+
+    #[test]
+    fn a_budget_is_spent_by_runs() {
+        let budget = Budget::of_seconds(2.5);
+        budget.spend(2.0);
+        assert!(!budget.is_spent());
+        budget.spend(0.5);
+        assert!(budget.is_spent());
+        assert_eq!(budget.used_s(), 2.5);
     }
 
     #[test]

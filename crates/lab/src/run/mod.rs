@@ -18,7 +18,7 @@ mod until;
 pub use cost::{Cost, cost};
 pub use job::run_once;
 pub(crate) use job::timed;
-pub use limits::Limits;
+pub use limits::{Budget, Limits};
 pub use make_error::MakeError;
 pub(crate) use make_error::from_causes;
 pub use merge::{gather, merge};

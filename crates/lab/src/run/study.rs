@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -18,6 +18,7 @@ use crate::results::{self, DirectoryError, ResultsError, WriteError};
 use crate::study::Study;
 
 /// How a study is to be run.
+#[derive(Clone)]
 pub struct Request<'a> {
     /// Threads; default: the number of processors.
     pub jobs: Option<NonZeroUsize>,
@@ -27,6 +28,9 @@ pub struct Request<'a> {
     pub sharing: Sharing,
     /// How long runs may take, and how often they are tried.
     pub limits: Limits<'a>,
+    /// For a study that is run until statements are decided: how many runs each point is to have at least, beside those that
+    /// it has; as many as the study says where there is no number.
+    pub at_least: &'a [u32],
     /// Who runs it.
     pub program: Program,
     /// Who runs it in real time, if it is a study of that kind.
@@ -79,6 +83,8 @@ pub enum Finish {
     Complete,
     /// It was stopped; what is done will not be repeated.
     Interrupted,
+    /// The time of processors that was allowed was used up before the first runs of all configurations were done.
+    Exhausted,
 }
 
 /// Why a study cannot be run.
@@ -133,6 +139,7 @@ pub fn run_study(
     journal.sign(&signature(study, request), laboratory.threads())?;
     results::write_study(study, directory)?;
     let known = journal.len();
+    laboratory.at_least = request.at_least;
     let targets = laboratory.complete(Some((request.stop, request.progress)))?;
     journal.sync()?;
     let new = laboratory.made();
@@ -147,7 +154,10 @@ pub fn run_study(
             statuses: BTreeMap::new(),
             errors: Vec::new(),
             programs: laboratory.programs(&[]),
-            finish: Finish::Interrupted,
+            finish: match request.stop.load(Ordering::Relaxed) {
+                true => Finish::Interrupted,
+                false => Finish::Exhausted,
+            },
             wall_s: start.elapsed().as_secs_f64(),
         }),
     }

@@ -11,6 +11,9 @@ use super::Interval;
 pub enum Confidence {
     /// The interval covers the truth with this probability; a single run says nothing about its own spread.
     Level(Fraction),
+    /// With this probability the intervals of all numbers of runs cover the truth, one and all: whoever looks after each run
+    /// and ends when it suits is not misled more often.
+    Always(Fraction),
     /// The configuration has no randomness: a run is the truth.
     Deterministic,
 }
@@ -26,7 +29,8 @@ impl Confidence {
     fn factor(self, n: usize) -> f64 {
         match self {
             Self::Deterministic => 0.0,
-            Self::Level(_) if n < 2 => f64::INFINITY,
+            Self::Level(_) | Self::Always(_) if n < 2 => f64::INFINITY,
+            Self::Always(level) => always(1.0 - level.as_f64(), n as f64),
             Self::Level(level) => StudentsT::new(0.0, 1.0, (n - 1) as f64)
                 .map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + level.as_f64() / 2.0)),
         }
@@ -43,6 +47,29 @@ impl Confidence {
         };
         Interval::around(mean, half_width)
     }
+}
+
+/// What the standard error of a mean of `n` runs is multiplied with, so that the probability that the true mean lies
+/// outside is at most `alpha` for all `n` together.
+///
+/// It is the t-test that is valid at any time, by Lai (Annals of Statistics 4, 1976) and by Wang and Ramdas (Anytime-valid
+/// t-tests and confidence sequences for Gaussian means with unknown variance, arXiv 2310.03722): with t as ever and
+/// g = 1,
+///
+/// > M(n) = (1 + n g)^(-1/2) ((1 + t²/(n-1)) / (1 + t²/((n-1)(1 + n g))))^(n/2)
+///
+/// is, for the true mean of normal numbers, a nonnegative martingale that begins with 1, which reaches 1/alpha with a probability
+/// of at most alpha (Ville's inequality). The interval has all means for which it has not.
+fn always(alpha: f64, n: f64) -> f64 {
+    /// Variance of the effects that it is tuned for, in variances of a run.
+    const G: f64 = 1.0;
+    let spread = 1.0 + n * G;
+    let bound = (spread.sqrt() / alpha).powf(2.0 / n);
+    let rest = 1.0 - bound / spread;
+    if rest <= 0.0 {
+        return f64::INFINITY;
+    }
+    ((n - 1.0) * (bound - 1.0) / rest).sqrt()
 }
 
 /// A number over several runs.
@@ -97,9 +124,58 @@ fn moments(values: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
     use super::*;
 
     const SURE: Confidence = Confidence::Level(Fraction::from_percent(95));
+
+    /// Normal numbers from uniform ones (Box and Muller), with a fixed seed.
+    struct Normal(Xoshiro256PlusPlus);
+
+    impl Normal {
+        fn next(&mut self) -> f64 {
+            let mut uniform = || (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+            let (one, other) = (1.0 - uniform(), uniform());
+            libm::sqrt(-2.0 * libm::log(one)) * libm::cos(std::f64::consts::TAU * other)
+        }
+    }
+
+    /// In which part of 1,000 experiments somebody who looks after each run, up to the 200th, sees an interval without the
+    /// true mean.
+    fn misled(confidence: Confidence) -> f64 {
+        let mut normal = Normal(Xoshiro256PlusPlus::seed_from_u64(7));
+        let experiment = |_: &usize| {
+            let mut values = Vec::new();
+            (0..200).any(|_| {
+                values.push(5.0 + 3.0 * normal.next());
+                !mean(&values, confidence).expect("a mean").interval.contains(5.0)
+            })
+        };
+        (0..1_000).filter(experiment).count() as f64 / 1_000.0
+    }
+
+    #[test]
+    fn looking_again_and_again_misleads_only_where_intervals_are_not_made_for_it() {
+        let level = Fraction::from_percent(90);
+        let [ever, once] = [Confidence::Always(level), Confidence::Level(level)].map(misled);
+        assert!(ever <= 0.10, "{ever} of the experiments, where 10 % are promised");
+        assert!(ever > 0.01, "{ever}: so wide that it is not the interval that was meant");
+        assert!(once > 0.30, "{once}");
+    }
+
+    #[test]
+    fn intervals_for_all_numbers_of_runs_cost_some_width() {
+        let always = Confidence::Always(Fraction::from_percent(95));
+        // The formula solved for t, by hand: 4.25, 3.35 and 3.61 for 8, 100 and 1,000 runs.
+        for (n, expected) in [(8, 4.2498), (100, 3.3465), (1000, 3.6057)] {
+            let found = always.factor(n);
+            assert!((found - expected).abs() < 0.01, "{n}: {found}");
+        }
+        assert_eq!(always.factor(1), f64::INFINITY);
+        assert_eq!(mean(&[2.0; 9], always).expect("a mean").interval.half_width(), 0.0);
+    }
 
     fn assert_close(a: f64, b: f64) {
         assert!((a - b).abs() < 1e-3 * b.abs().max(1e-9), "{a} is not {b}");

@@ -116,9 +116,17 @@ pub struct Replications {
     pub confidence: Fraction,
     /// Whether runs of a configuration differ in nothing, so that one is all there is to know.
     pub deterministic: bool,
+    /// Whether runs are added until statements are decided: points have different numbers of them, and intervals hold for
+    /// all numbers together.
+    #[serde(skip_serializing_if = "is_false")]
+    pub sequential: bool,
     /// Goes on until intervals are narrow enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Default for Replications {
@@ -129,6 +137,7 @@ impl Default for Replications {
             common_random_numbers: CommonRandomNumbers::Variants,
             confidence: Fraction::from_percent(95),
             deterministic: false,
+            sequential: false,
             until: None,
         }
     }

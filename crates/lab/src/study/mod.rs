@@ -38,6 +38,9 @@ use toml::Value;
 
 use crate::stats::Confidence;
 
+/// Fewest runs of each configuration where more are added until statements are decided: few say little of their spread.
+const FIRST_RUNS: u32 = 8;
+
 /// How a study is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reading<'a> {
@@ -191,6 +194,22 @@ impl Study {
         self
     }
 
+    /// The same study, to be run until statements are decided: the first runs of each configuration, and intervals that
+    /// hold for all numbers of runs together. Where nothing is random, one run stays the truth.
+    #[must_use]
+    pub fn until_decided(mut self) -> Self {
+        let replications = &mut self.file.replications;
+        if !replications.deterministic {
+            let first = match replications.until.take() {
+                Some(until) => until.min,
+                None => replications.runs.unwrap_or(1),
+            };
+            replications.runs = Some(first.max(FIRST_RUNS));
+            replications.sequential = true;
+        }
+        self
+    }
+
     /// The study as it is written, with one variant at least; with the scenario in it and all changes applied, so that
     /// it needs no other file but those that the scenario names.
     pub fn resolved(&self) -> StudyFile {
@@ -273,6 +292,9 @@ impl Study {
     pub fn confidence(&self) -> Confidence {
         match self.file.replications.deterministic {
             true => Confidence::Deterministic,
+            false if self.file.replications.sequential => {
+                Confidence::Always(self.file.replications.confidence)
+            }
             false => Confidence::Level(self.file.replications.confidence),
         }
     }

@@ -96,6 +96,15 @@ impl Operand {
         study.measure(name).ok_or_else(|| unknown("measure", name, names))
     }
 
+    /// The points whose runs its value at a point is made from.
+    pub(crate) fn points(&self, study: &Study, point: usize) -> Vec<usize> {
+        let mut points: Vec<usize> = self.point_in(study, point).into_iter().collect();
+        for other in self.minus.iter().chain(&self.divided_by) {
+            points.extend(other.points(study, point));
+        }
+        points
+    }
+
     /// The point with the axes of `at` elsewhere. Axes that advance together with one of these go with it.
     pub(crate) fn point_in(&self, study: &Study, point: usize) -> Result<usize, String> {
         if self.at.is_empty() {

@@ -179,7 +179,13 @@ impl Calculated {
             } else {
                 self.shown_by.clone()
             },
-            places: vec![PlaceJudgement { what: "calculated".into(), verdict, estimate }],
+            places: vec![PlaceJudgement {
+                what: "calculated".into(),
+                verdict,
+                estimate,
+                runs_needed: None,
+                points: Vec::new(),
+            }],
         }
     }
 }

@@ -82,7 +82,7 @@ impl Statement {
 
 impl Rule {
     /// The curves that it looks at.
-    fn operands(&self) -> Vec<&Operand> {
+    pub(super) fn operands(&self) -> Vec<&Operand> {
         match self {
             Self::About(About { of, .. })
             | Self::Between(Between { of, .. })

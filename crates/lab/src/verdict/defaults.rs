@@ -53,7 +53,16 @@ impl Defaults {
                 }
                 Err(error) => (Verdict::Differs, error.clone()),
             };
-            PlaceJudgement { what: format!("{key} is {found}"), verdict, estimate: None }
+            {
+                let what = format!("{key} is {found}");
+                PlaceJudgement {
+                    what,
+                    verdict,
+                    estimate: None,
+                    runs_needed: None,
+                    points: Vec::new(),
+                }
+            }
         };
         let places: Vec<PlaceJudgement> = self.values.iter().map(place).collect();
         let others = places.iter().filter(|place| place.verdict != Verdict::Holds);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::deciding::deciding;
+use super::enough::needed;
 use super::rule::{self, Verdict};
 use super::statement::{
     About, Alike, AlmostNothing, Along, Between, Comparison, Degree, Knee, Over, Proportional,
@@ -64,6 +65,13 @@ pub struct PlaceJudgement {
     pub verdict: Verdict,
     /// The number; nothing where no run has one.
     pub estimate: Option<Estimate>,
+    /// Where it is undecided: runs that would probably decide, as long as the number stays what it is; none where no number of
+    /// runs that one would make does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs_needed: Option<usize>,
+    /// Numbers of the points whose runs it is made from.
+    #[serde(skip)]
+    pub points: Vec<usize>,
 }
 
 /// A statement that cannot be judged by this study.
@@ -96,7 +104,8 @@ pub fn judge(
         return Err(wrong("no point of the study is selected".into()));
     }
     let judge = Judge { data, points, over: statement.over, confidence: data.study().confidence() };
-    let (places, expected) = judge.rule(&statement.rule).map_err(wrong)?;
+    let (mut places, expected) = judge.rule(&statement.rule).map_err(wrong)?;
+    judge.find_points(&statement.rule, &mut places);
     let verdicts = places.iter().map(|place| place.verdict);
     let verdict = match statement.over {
         Over::Any => judge.any_point(&places),
@@ -159,6 +168,26 @@ impl Judge<'_> {
             Rule::Knee(knee) => self.knee(knee),
         }?;
         Ok((places, expected(rule)))
+    }
+
+    /// Notes whose runs each place is made from.
+    fn find_points(&self, rule: &Rule, places: &mut [PlaceJudgement]) {
+        let goes_along =
+            matches!(rule, Rule::Rises(_) | Rule::Falls(_) | Rule::Proportional(_) | Rule::Knee(_));
+        let is_whole = goes_along || self.over == Over::Mean;
+        let study = self.data.study();
+        for (number, place) in places.iter_mut().enumerate() {
+            let of = match is_whole {
+                true => &self.points[..],
+                // Comparisons come one after the other, each at all points.
+                false => &self.points[number % self.points.len()..][..1],
+            };
+            let operands = rule.operands();
+            let points = of.iter().flat_map(|p| operands.iter().flat_map(|o| o.points(study, *p)));
+            place.points = points.collect();
+            place.points.sort_unstable();
+            place.points.dedup();
+        }
     }
 
     /// With `any`, a point holds where all comparisons at it hold; comparisons are listed one after the other.
@@ -225,8 +254,12 @@ impl Judge<'_> {
         estimate: Option<Estimate>,
         judged: impl Fn(&Estimate) -> Verdict,
     ) -> PlaceJudgement {
-        let verdict = estimate.as_ref().map_or(Verdict::Undecided, judged);
-        PlaceJudgement { what, verdict, estimate }
+        let verdict = estimate.as_ref().map_or(Verdict::Undecided, &judged);
+        let needed = match (verdict, estimate) {
+            (Verdict::Undecided, Some(estimate)) => needed(estimate, judged),
+            _ => None,
+        };
+        PlaceJudgement { what, verdict, estimate, runs_needed: needed, points: Vec::new() }
     }
 
     /// Two curves at each place, run by run.
@@ -242,14 +275,14 @@ impl Judge<'_> {
         one: &Operand,
         other: &Operand,
         estimate: impl Fn(&Pairs) -> Option<Estimate>,
-        judged: impl Fn(&Estimate) -> Verdict,
+        judged: impl Fn(&Estimate, &Pairs) -> Verdict,
     ) -> Places {
         let (one_name, other_name) = (self.name(one), self.name(other));
         let pairs = self.pairs(one, other)?.into_iter().zip(self.places());
         Ok(pairs
             .map(|(pairs, place)| {
                 let what = format!("{one_name} against {other_name}; {place}");
-                self.place(what, estimate(&pairs), &judged)
+                self.place(what, estimate(&pairs), |estimate| judged(estimate, &pairs))
             })
             .collect())
     }
@@ -262,7 +295,8 @@ impl Judge<'_> {
         for (index, one) in of.iter().enumerate() {
             for other in &of[index + 1..] {
                 let relative = |pairs: &Pairs| self.relative(pairs, Better::Higher);
-                let judged = |estimate: &Estimate| rule::alike(estimate.interval, within);
+                let judged =
+                    |estimate: &Estimate, _: &Pairs| rule::alike(estimate.interval, within);
                 places.extend(self.compare(one, other, relative, judged)?);
             }
         }
@@ -293,17 +327,26 @@ impl Judge<'_> {
                 one,
                 other,
                 |pairs| self.difference(pairs, better),
-                |estimate| self.unless_equal(estimate, rule::better(estimate.interval)),
+                |estimate, pairs| {
+                    let found = relative(pairs).map(|estimate| estimate.interval);
+                    let verdict = rule::unless_equivalent(rule::better(estimate.interval), found);
+                    self.unless_equal(estimate, verdict)
+                },
             ),
-            Degree::Slightly => self.compare(one, other, relative, |estimate| {
-                self.unless_equal(estimate, rule::slightly(estimate.interval))
+            Degree::Slightly => self.compare(one, other, relative, |estimate, _| {
+                let found = estimate.interval;
+                let verdict = rule::unless_equivalent(rule::slightly(found), Some(found));
+                self.unless_equal(estimate, verdict)
             }),
             Degree::Clearly => {
-                let judged = |estimate: &Estimate| rule::clearly(estimate.interval, rule::CLEARLY);
+                let judged = |estimate: &Estimate, _: &Pairs| {
+                    rule::clearly(estimate.interval, rule::CLEARLY)
+                };
                 self.compare(one, other, relative, judged)
             }
             Degree::AtLeast(part) => {
-                let judged = |estimate: &Estimate| rule::clearly(estimate.interval, part);
+                let judged =
+                    |estimate: &Estimate, _: &Pairs| rule::clearly(estimate.interval, part);
                 self.compare(one, other, relative, judged)
             }
         }
@@ -314,8 +357,10 @@ impl Judge<'_> {
     fn unless_equal(&self, estimate: &Estimate, verdict: Verdict) -> Verdict {
         let equal = estimate.interval == Interval { low: 0.0, high: 0.0 };
         match self.confidence {
-            Confidence::Level(_) if equal && estimate.n < EQUAL_RUNS => Verdict::Undecided,
-            Confidence::Level(_) | Confidence::Deterministic => verdict,
+            Confidence::Level(_) | Confidence::Always(_) if equal && estimate.n < EQUAL_RUNS => {
+                Verdict::Undecided
+            }
+            Confidence::Level(_) | Confidence::Always(_) | Confidence::Deterministic => verdict,
         }
     }
 
@@ -455,6 +500,8 @@ impl Judge<'_> {
             ),
             verdict: judged.unwrap_or(Verdict::Undecided),
             estimate: ratio(&pairs, self.confidence),
+            runs_needed: None,
+            points: Vec::new(),
         }])
     }
 }

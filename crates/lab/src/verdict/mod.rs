@@ -7,12 +7,14 @@ mod calculation;
 mod check;
 mod deciding;
 mod defaults;
+mod enough;
 mod evaluate;
 pub mod rule;
 mod statement;
 
 pub use calculation::{Calculated, Calculation, ConstantPath, Windows};
 pub use defaults::Defaults;
+pub use enough::not_enough;
 pub use evaluate::{Judgement, PlaceJudgement, RELATIVE, StatementError, judge};
 pub use rule::Verdict;
 pub use statement::{

@@ -11,6 +11,8 @@ use crate::stats::{Estimate, Interval};
 pub const ABOUT: f64 = 0.05;
 /// "Clearly", "much" and "vast": at least this part; "slightly" and "somewhat": less.
 pub const CLEARLY: f64 = 0.20;
+/// "No difference": surely less than this part.
+pub const NO_DIFFERENCE: f64 = 0.01;
 /// "A knee": this many times as steep before as after.
 pub const KNEE: f64 = 3.0;
 
@@ -91,6 +93,18 @@ pub fn better(advantage: Interval) -> Verdict {
         Verdict::Differs
     } else {
         Verdict::Undecided
+    }
+}
+
+/// What is made of a comparison that is open: where the relative difference lies surely within [`NO_DIFFERENCE`], there is none (two
+/// one-sided tests, of which each says no: Schuirmann 1987), and nothing is better.
+pub fn unless_equivalent(verdict: Verdict, difference: Option<Interval>) -> Verdict {
+    let none = Interval::around(0.0, NO_DIFFERENCE);
+    match verdict {
+        Verdict::Undecided if difference.is_some_and(|found| found.is_inside(none)) => {
+            Verdict::Differs
+        }
+        other => other,
     }
 }
 
@@ -196,6 +210,21 @@ mod tests {
         ] {
             assert_eq!(better(interval(low, high)), expected, "{low} to {high}");
         }
+    }
+
+    #[test]
+    fn no_difference_takes_proof_and_not_its_absence() {
+        for (low, high, expected) in [
+            (-0.009, 0.008, Differs),
+            (-0.011, 0.008, Undecided),
+            (-0.3, 0.3, Undecided),
+            (f64::NEG_INFINITY, f64::INFINITY, Undecided),
+        ] {
+            let found = unless_equivalent(Undecided, Some(interval(low, high)));
+            assert_eq!(found, expected, "{low} to {high}");
+        }
+        assert_eq!(unless_equivalent(Holds, Some(interval(0.001, 0.002))), Holds);
+        assert_eq!(unless_equivalent(Undecided, None), Undecided);
     }
 
     #[test]

@@ -97,7 +97,13 @@ fn every_rule_can_say_that_it_holds_and_that_it_differs() {
             Holds,
         ),
         ("{ better = { of = {}, than = [{ variant = \"cwnd\" }] } }", some_loss, Differs),
-        ("{ worse = { of = {}, than = [{ variant = \"cwnd\" }] } }", "", Undecided),
+        // Without loss there is surely no difference: less than 1 %.
+        ("{ worse = { of = {}, than = [{ variant = \"cwnd\" }] } }", "", Differs),
+        (
+            "{ worse = { of = {}, than = [{ variant = \"cwnd\", at = { loss = \"0 %\" } }] } }",
+            no_loss,
+            Differs,
+        ),
         (
             "{ worse = { of = {}, than = [{ variant = \"cwnd\" }], by = \"clearly\" } }",
             some_loss,

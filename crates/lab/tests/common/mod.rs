@@ -74,6 +74,7 @@ pub fn run_part(
         shard: shard.parse::<Shard>().expect("a shard"),
         sharing: Sharing::Alone,
         limits: Limits::default(),
+        at_least: &[],
         program: Program::default(),
         test_bed: None,
         stop: &AtomicBool::new(false),

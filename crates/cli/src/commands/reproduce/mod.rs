@@ -14,10 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, anyhow};
 use polypath_lab::paper::{Paper, Target};
 use polypath_lab::report::Written;
-use polypath_lab::reproduce::{Answer, Order, PaperReport, Report, costs, reproduce};
-use polypath_lab::run::{Shard, TestBed};
+use polypath_lab::reproduce::{Answer, Order, PaperReport, Report, UntilDecided, costs, reproduce};
+use polypath_lab::run::{Budget, Shard, TestBed};
 use polypath_lab::study::Extent;
 
+use crate::commands::caps::CapArgs;
 use crate::failure::{Failure, Outcome};
 use crate::place::PlaceError;
 use crate::progress::Bar;
@@ -39,6 +40,7 @@ Examples:
   sudo polypath reproduce dreibholz-model/8-right
   polypath reproduce dreibholz-asymmetric --json > verdicts.json
   polypath reproduce all --full --dry-run
+  polypath reproduce natarajan/9 --until-decided --budget 0.5
   polypath reproduce all --full --out part1 --shard 1/2
   polypath reproduce all --full --out joined --merge part1 --merge part2")]
 pub(crate) struct Args {
@@ -50,6 +52,8 @@ pub(crate) struct Args {
     /// Runs of each configuration, in place of what the studies say; where nothing is random, it stays one
     #[arg(long, value_name = "N")]
     runs: Option<NonZeroU32>,
+    #[command(flatten)]
+    added: Added,
     /// Directory for results; default: `reproduction-quick` or `reproduction-full`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -91,6 +95,16 @@ struct Form {
     /// word
     #[arg(long)]
     real: bool,
+}
+
+/// Runs beside those that the studies say.
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct Added {
+    /// Add runs where a statement is undecided, until all are decided
+    #[arg(long, conflicts_with_all = ["runs", "shard", "dry_run"])]
+    until_decided: bool,
+    #[command(flatten)]
+    caps: CapArgs,
 }
 
 /// What is done when all is judged.
@@ -153,7 +167,7 @@ fn order<'a>(
     papers: &'a [Paper],
     target: &'a Target,
     (extent, out): (Extent, &'a Path),
-    stop: &'a AtomicBool,
+    (stop, budget): (&'a AtomicBool, Option<&'a Budget>),
     watcher: &'a Watcher,
 ) -> Order<'a> {
     Order {
@@ -161,6 +175,10 @@ fn order<'a>(
         target,
         extent,
         runs: args.runs,
+        until_decided: args
+            .added
+            .until_decided
+            .then(|| UntilDecided { caps: args.added.caps.caps(), budget }),
         out,
         merge: &args.merge,
         shard: args.shard,
@@ -180,7 +198,7 @@ fn test_bed(args: &Args, target: &Target) -> Option<&'static dyn TestBed> {
 
 fn dry_run(args: &Args, papers: &[Paper], target: &Target, extent: Extent, out: &Path) -> Outcome {
     let (stop, watcher) = (AtomicBool::new(false), Watcher(Bar::new()));
-    let costs = costs(&order(args, papers, target, (extent, out), &stop, &watcher))?;
+    let costs = costs(&order(args, papers, target, (extent, out), (&stop, None), &watcher))?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
     let text = if args.json {
         serde_json::to_string_pretty(&costs)? + "\n"
@@ -203,7 +221,9 @@ fn work(
         let stopped = Arc::clone(&stop);
         let mut work = tokio::task::spawn_blocking(move || {
             let watcher = Watcher(Bar::new());
-            let order = order(&args, &papers, &target, (extent, &out), &stopped, &watcher);
+            let budget = args.added.caps.budget();
+            let stop = (&*stopped, budget.as_ref());
+            let order = order(&args, &papers, &target, (extent, &out), stop, &watcher);
             let report = reproduce(&order);
             watcher.0.clear();
             let report = report.map_err(PlaceError::into_failure)?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::num::NonZeroUsize;
 
 use polypath_lab::reproduce::{Answer, PaperCost, Report, Row};
-use polypath_lab::verdict::PlaceJudgement;
+use polypath_lab::verdict::{PlaceJudgement, not_enough};
 
 use crate::report::{decided_at, measured, write_table};
 use crate::time::{duration, threads};
@@ -28,6 +28,9 @@ pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
                 out += &decided_at(row.verdict.name(), place, (count, row.places.len()));
             }
             writeln!(out)?;
+            if row.verdict == Answer::Undecided && !row.places.is_empty() {
+                writeln!(out, "    {}", not_enough(&row.places))?;
+            }
             if let Some(cause) = &row.cause {
                 writeln!(out, "    {cause}")?;
             }

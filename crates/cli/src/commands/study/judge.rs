@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use polypath_lab::results::Dataset;
-use polypath_lab::verdict::{Expectations, Judgement, Verdict, judge};
+use polypath_lab::verdict::{Expectations, Judgement, Verdict, judge, not_enough};
 use polypath_sim::document::{Document, Step, nearest};
 
 use crate::failure::{Failure, Outcome};
@@ -136,6 +136,9 @@ fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {
             let count = judgement.places.iter().filter(|place| place.verdict == verdict).count();
             let all = judgement.places.len();
             out += &decided_at(verdict.name(), place, (count, all));
+        }
+        if judgement.verdict == Verdict::Undecided {
+            out += &format!("\n    {}", not_enough(&judgement.places));
         }
         if let Some(cause) = &judgement.cause {
             out += &format!("\n    {cause}");

@@ -9,6 +9,7 @@ mod run;
 mod status;
 mod submit;
 mod table;
+mod until;
 
 use clap::Subcommand;
 

@@ -9,12 +9,13 @@ use anyhow::{Context, anyhow};
 use polypath_lab::figure::draw_all;
 use polypath_lab::results::Dataset;
 use polypath_lab::run::{
-    Cost, Finish, Limits, Request, Shard, Sharing, Summary, check_names, cost, run_study,
+    Budget, Cost, Finish, Limits, Request, Shard, Sharing, Summary, check_names, cost, run_study,
 };
 use polypath_lab::study::{Extent, Reading, Study};
 use polypath_units::Duration;
 
-use super::table;
+use super::{table, until};
+use crate::commands::caps::CapArgs;
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::place::PlaceError;
@@ -32,6 +33,7 @@ more runs makes what is new.
 Examples:
   polypath study run studies/asymmetry.toml --quick
   polypath study run studies/asymmetry.toml --out results --set 'sctp.receive_buffer=64 KiB'
+  polypath study run studies/asymmetry.toml --out results --until-decided studies/asymmetry-expected.toml
   polypath study run studies/asymmetry.toml --out results --unit 3/100 --run-timeout '10 min'
   polypath study run studies/asymmetry.toml --out part1 --shard 1/2")]
 pub(crate) struct Args {
@@ -56,6 +58,11 @@ pub(crate) struct Args {
     unit: Option<Shard>,
     #[command(flatten)]
     patience: Patience,
+    /// Add runs where a statement about the study in this file is undecided, until all are decided
+    #[arg(long, value_name = "STATEMENTS.toml", conflicts_with_all = ["unit", "shard", "dry_run"])]
+    until_decided: Option<PathBuf>,
+    #[command(flatten)]
+    caps: CapArgs,
     /// Say how much there is to do, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -104,6 +111,13 @@ pub(crate) fn run(args: Args) -> Outcome {
         let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
         return output::print(cost_text(&cost, jobs, args.json)?.as_bytes());
     }
+    let (study, statements) = match &args.until_decided {
+        None => (study, None),
+        Some(file) => {
+            let statements = until::statements(file, &args.study, &study)?;
+            (study.until_decided(), Some(statements))
+        }
+    };
     let (json, grace) = (args.json, args.patience.grace);
     runtime::run(Threads::All, async |interruption| {
         let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
@@ -111,17 +125,22 @@ pub(crate) fn run(args: Args) -> Outcome {
         let mut work = tokio::task::spawn_blocking(move || {
             let bar = Bar::new();
             let [stop, abandon] = &*seen;
+            let budget = args.caps.budget();
             let request = Request {
                 jobs: args.jobs,
                 shard,
                 sharing,
-                limits: args.patience.limits(abandon),
+                limits: args.patience.limits(abandon, budget.as_ref()),
+                at_least: &[],
                 program: program::program(),
                 test_bed: Some(program::test_bed()),
                 stop,
                 progress: &bar,
             };
-            let summary = run_study(&study, &out, &request);
+            let summary = match &statements {
+                None => run_study(&study, &out, &request).map_err(PlaceError::into_failure),
+                Some(statements) => until::run(&study, statements, &out, &request, args.caps),
+            };
             bar.clear();
             summary
         });
@@ -142,14 +161,15 @@ pub(crate) fn run(args: Args) -> Outcome {
                 }
             }
         };
-        let summary = summary
-            .context("the work came to an unforeseen end")?
-            .map_err(PlaceError::into_failure)?;
+        let summary = summary.context("the work came to an unforeseen end")??;
         tell_programs(&summary);
         match summary.finish {
             Finish::Complete if sharing == Sharing::Shared => report_unit(&summary, shard, json),
             Finish::Complete if shard.is_whole() => report(&summary, json),
             Finish::Complete => report_part(&summary, json),
+            Finish::Exhausted => Err(Failure::Failed(anyhow!(
+                "the budget is used up before the first runs of all configurations were done; the same command goes on"
+            ))),
             Finish::Interrupted => {
                 let kept = summary.known + summary.new;
                 output::tell(format_args!(
@@ -198,11 +218,12 @@ pub(super) fn tell_programs(summary: &Summary) {
 }
 
 impl Patience {
-    fn limits(self, abandon: &AtomicBool) -> Limits<'_> {
+    fn limits<'a>(self, abandon: &'a AtomicBool, budget: Option<&'a Budget>) -> Limits<'a> {
         Limits {
             run_timeout: self.run_timeout.map(Into::into),
             attempts: self.attempts,
             abandon: Some(abandon),
+            budget,
         }
     }
 }

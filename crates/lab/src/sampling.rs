@@ -1,0 +1,139 @@
+//! More runs where a statement is undecided, until all are decided or enough was spent.
+//!
+//! Whoever looks at an interval again and again, and stops when it says something, is misled more often than the interval
+//! promises. The intervals here hold for all numbers of runs together ([`Confidence::Always`]), so that it does not matter
+//! when somebody looks or why runs end.
+//!
+//! [`Confidence::Always`]: crate::stats::Confidence::Always
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use crate::results::{Dataset, ResultsError};
+use crate::run::{Finish, Request, RunError, Summary, run_study};
+use crate::study::Study;
+use crate::verdict::{Judgement, Statement, Verdict, judge};
+
+/// By how much the runs of an undecided point grow each time.
+const GROWTH: f64 = 1.5;
+
+/// What ends the work where statements stay undecided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Caps {
+    /// Most runs of each configuration.
+    pub max_runs: u32,
+}
+
+/// Why runs ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Every statement is decided.
+    Decided,
+    /// What is undecided has the most runs that were allowed.
+    MostRuns,
+    /// The time of processors that was allowed is used up.
+    Budget,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+/// What came out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sampled {
+    /// Of the last runs; `new` and `wall_s` are of all of them.
+    pub summary: Summary,
+    /// Why runs ended.
+    pub ended: Ended,
+    /// Statements that are undecided, by name.
+    pub undecided: Vec<String>,
+}
+
+/// Why it cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplingError {
+    /// Runs cannot be made.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Results cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+}
+
+/// Runs a study, which [`is for that`](Study::until_decided), until statements about it are decided.
+///
+/// # Errors
+/// As [`run_study`].
+pub fn run_until_decided(
+    study: &Study,
+    statements: &[&Statement],
+    directory: &Path,
+    request: &Request<'_>,
+    caps: Caps,
+) -> Result<Sampled, SamplingError> {
+    let mut wanted: Vec<u32> = Vec::new();
+    let (mut new, mut wall_s) = (0, 0.0);
+    loop {
+        let mut summary =
+            run_study(study, directory, &Request { at_least: &wanted, ..request.clone() })?;
+        new += summary.new;
+        wall_s += summary.wall_s;
+        (summary.new, summary.wall_s) = (new, wall_s);
+        summary.known = summary.known.saturating_sub(new);
+        if request.stop.load(Ordering::Relaxed) {
+            return Ok(Sampled { summary, ended: Ended::Stopped, undecided: Vec::new() });
+        }
+        if summary.finish != Finish::Complete {
+            return Ok(Sampled { summary, ended: Ended::Budget, undecided: Vec::new() });
+        }
+        let data = Dataset::read(directory)?;
+        let open = open(statements, &data);
+        let undecided: Vec<String> = open.iter().map(|judged| judged.id.clone()).collect();
+        let next = next(study, &data, &open, caps);
+        let is_spent = request.limits.budget.is_some_and(|budget| budget.is_spent());
+        let ended = match next {
+            _ if open.is_empty() => Ended::Decided,
+            _ if is_spent => Ended::Budget,
+            Some(next) => {
+                wanted = next;
+                continue;
+            }
+            None => Ended::MostRuns,
+        };
+        return Ok(Sampled { summary, ended, undecided });
+    }
+}
+
+/// Statements that are undecided. Where nothing is random, more runs would decide nothing; nor would they where a statement names
+/// what the study does not have.
+fn open(statements: &[&Statement], data: &Dataset) -> Vec<Judgement> {
+    if data.study().replications().deterministic {
+        return Vec::new();
+    }
+    let judged = statements.iter().filter_map(|statement| judge(statement, "", data).ok());
+    judged.filter(|judged| judged.verdict == Verdict::Undecided).collect()
+}
+
+/// How many runs each point is to have next; nothing where none may have more.
+fn next(study: &Study, data: &Dataset, open: &[Judgement], caps: Caps) -> Option<Vec<u32>> {
+    let mut wanted = vec![0; study.points().len()];
+    let mut grows = false;
+    let places = open.iter().flat_map(|judged| &judged.places);
+    for place in places.filter(|place| place.verdict == Verdict::Undecided) {
+        for point in &place.points {
+            let now = runs_at(study, data, *point);
+            let more = (f64::from(now) * GROWTH).ceil() as u32;
+            let next = more.min(caps.max_runs);
+            if next > now {
+                wanted[*point] = next;
+                grows = true;
+            }
+        }
+    }
+    grows.then_some(wanted)
+}
+
+/// How many runs each variant has at a point.
+fn runs_at(study: &Study, data: &Dataset, point: usize) -> u32 {
+    let counts = (0..study.variants().len()).map(|variant| data.count(point, variant));
+    counts.min().unwrap_or_default() as u32
+}

@@ -306,3 +306,36 @@ fn a_submission_can_be_looked_at_first() {
     }
     assert!(!out.exists());
 }
+
+#[test]
+fn runs_are_added_until_statements_are_decided() {
+    let place = directory("engines-until-decided");
+    let study = study_in(&place, STUDY);
+    let (out, statements) = (place.join("out"), place.join("expected.toml"));
+    let with = |study: &str| {
+        format!(
+            "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"{study}\"\n\
+             statement = \"two paths carry more\"\n\
+             rule = {{ better = {{ of = {{ variant = \"both\" }}, than = [{{}}] }} }}\n"
+        )
+    };
+    let base = ["study", "run", text(&study), "--out", text(&out), "--until-decided"];
+    fs::write(&statements, with("other.toml")).expect("writable");
+    let (code, _, err) = run(&[&base[..], &[text(&statements)]].concat());
+    assert!(code == Some(2) && err.contains("no statement is about"), "{err}");
+    fs::write(&statements, with("study.toml")).expect("writable");
+    let (code, _, err) = run(&[&base[..], &[text(&statements), "--unit", "1/2"]].concat());
+    assert!(code == Some(2) && err.contains("cannot be used with"), "{err}");
+    let (code, _, err) = run(&[&base[..], &[text(&statements), "--budget", "0"]].concat());
+    assert!(code == Some(2) && err.contains("hours are a number above 0"), "{err}");
+    let (code, table, err) = run(&[&base[..], &[text(&statements), "--budget", "1"]].concat());
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("statements: 1; all are decided"), "{err}{table}");
+    let resolved = fs::read_to_string(out.join("study.toml")).expect("text");
+    assert!(resolved.contains("sequential = true"), "{resolved}");
+    let (code, verdicts, err) = run(&["study", "judge", text(&statements), text(&out), "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let verdicts: serde_json::Value = serde_json::from_str(&verdicts).expect("JSON");
+    assert_eq!(verdicts[0]["verdict"], "holds");
+    assert!(verdicts[0]["n"].as_u64() >= Some(8), "{verdicts}");
+}

@@ -71,7 +71,7 @@ impl Association {
             return self.handle_foreign_packet(cx, received, trust, path, stranger);
         }
         if let Some(receiver) = self.state.receiver_mut() {
-            receiver.begin_packet();
+            receiver.begin_packet(path);
         }
         self.transmitter.begin_packet();
         let arrival = ArrivedPacket { path, received, stranger, position: 0, tag: 0 };

@@ -452,7 +452,8 @@ impl Association {
         // Per path, or one that takes every second SACK would bring the same part each time.
         let turn = &mut self.paths[packet.path].sack_turn;
         *turn = turn.wrapping_add(1);
-        let acknowledgement = receiver.take_acknowledgement(packet.left() as usize, *turn);
+        let acknowledgement =
+            receiver.take_acknowledgement(packet.left() as usize, packet.path, *turn);
         self.stats.sacks_sent += 1;
         self.stats.nr_sacks_sent += u64::from(matches!(acknowledgement, Chunk::NrSack(_)));
         self.paths[packet.path].sack_rank = self.stats.sacks_sent;

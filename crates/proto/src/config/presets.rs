@@ -298,6 +298,10 @@ fn recommended() -> Policies {
         path_order: PathOrder::LowestSrtt,
         path_fill: PathFill::Runs,
         buffer_split_shares: BufferSplitShares::ByNeed,
+        reschedule: Reschedule {
+            conditions: RescheduleConditions::Stall,
+            ..dreibholz_asymmetric().reschedule
+        },
         blocking_estimation: BlockingEstimation::On,
         earliest_completion: EarliestCompletion::On,
         peer_reorder_limit: PeerReorderLimit::Learned,

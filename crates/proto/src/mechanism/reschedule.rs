@@ -104,6 +104,8 @@ pub(crate) struct ChunkView {
     pub(crate) its_rtt: Duration,
     /// Round-trip time of the path that would take it.
     pub(crate) new_rtt: Duration,
+    /// Time until the other paths have filled the buffers, if the chunk stays missing.
+    pub(crate) until_full: Duration,
     /// State of that path.
     pub(crate) new_path: PathState,
 }
@@ -120,11 +122,8 @@ pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
         return false;
     }
     match policy.conditions {
-        RescheduleConditions::Paper => {
-            chunk.last_sent == LastSent::Elsewhere
-                && chunk.transmissions < MOST_TRANSMISSIONS
-                && (!chunk.was_rescheduled || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
-        }
+        RescheduleConditions::Paper => may_move_by_the_paper(chunk),
+        RescheduleConditions::Stall => may_move_by_the_paper(chunk) && stalls(chunk),
         RescheduleConditions::Inet => {
             !chunk.was_rescheduled
                 && !chunk.new_path.in_fast_recovery
@@ -132,6 +131,21 @@ pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
                 && (chunk.last_sent == LastSent::Elsewhere || chunk.age > chunk.new_rtt * 2)
         }
     }
+}
+
+fn may_move_by_the_paper(chunk: &ChunkView) -> bool {
+    chunk.last_sent == LastSent::Elsewhere
+        && chunk.transmissions < MOST_TRANSMISSIONS
+        && (!chunk.was_rescheduled || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
+}
+
+/// Whether something is lost by leaving the chunk where it is: it is late there, or will be answered after the buffers are full, and
+/// the other path answers sooner. What a chunk that moves for less costs is the capacity of the path that it leaves. One that was lost
+/// before may be lost again, and moves to a slower path, too.
+fn stalls(chunk: &ChunkView) -> bool {
+    let remaining = chunk.its_rtt - chunk.age;
+    let gains = chunk.transmissions > 1 || remaining > chunk.new_rtt;
+    remaining.is_zero() || gains && remaining > chunk.until_full
 }
 
 /// What the path pays that a chunk leaves.

@@ -46,7 +46,7 @@ pub(crate) struct Path {
     /// Rank of the last SACK among all.
     pub(crate) sack_rank: u64,
     /// SACKs sent here, counted for those whose blocks take turns.
-    pub(crate) sack_turn: u8,
+    pub(crate) sack_turn: u16,
     /// Discovery of the MTU by probes, where that is on.
     pub(crate) plpmtu: Option<Box<Plpmtu>>,
     pub(crate) counters: PathCounters,

@@ -17,7 +17,7 @@ use crate::{Duration, Instant, PathId};
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
 /// Paths that have counters of their own.
-const COUNTED_PATHS: usize = 4;
+pub(super) const COUNTED_PATHS: usize = 4;
 
 /// What a packet with DATA chunks brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -8,6 +8,7 @@ mod ack_policy;
 pub(crate) mod budget;
 mod buffer_size;
 mod claimed;
+pub(crate) mod latest;
 pub(crate) mod nr_sack_build;
 mod partial_delivery;
 mod reassembly;
@@ -25,12 +26,13 @@ pub(crate) use self::ack_policy::PathDelay;
 use self::ack_policy::{AckPolicy, PacketSummary};
 use self::budget::Share;
 use self::buffer_size::{RightSizing, SizingView};
+use self::latest::{LatestTsns, SackTurn};
 use self::nr_sack_build::{Cut, MIN_NR_SACK_BYTES, Promise};
 use self::reassembly::interleaved::Taken;
 use self::reassembly::{Aside, Dropped, Reassembly};
 use self::rwnd::ReceiveWindow;
 use self::sack_build::{MIN_SACK_BYTES, build_sack};
-use self::tsn_map::{Arrival, TsnMap, WideTsn};
+use self::tsn_map::{Arrival, MOST_NEWS, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::types::{PathSet, PathTimes, UserDataChunk};
 use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
@@ -143,6 +145,7 @@ pub struct ReceiveCounters {
 #[derive(Debug)]
 pub struct Receiver {
     tsns: TsnMap,
+    latest: LatestTsns,
     window: ReceiveWindow,
     /// What makes the buffer grow, if it does.
     sizing: Option<RightSizing>,
@@ -156,6 +159,8 @@ pub struct Receiver {
     reorder_limit: Option<u32>,
     inbound_streams: u16,
     packet: PacketSummary,
+    /// The path on which it arrived.
+    packet_path: PathId,
     sack_path: Option<PathId>,
     /// Bit per path that brought DATA since the last SACK.
     sources: PathSet,
@@ -185,6 +190,7 @@ impl Receiver {
             received_bytes: 0,
             // Not what the window has bytes: unordered messages above a gap are delivered and open it again.
             tsns: TsnMap::new(config.initial_peer_tsn, u32::MAX),
+            latest: LatestTsns::default(),
             window: ReceiveWindow::new(first, config.mtu),
             reassembly,
             acks: AckPolicy::new(config.policy),
@@ -193,6 +199,7 @@ impl Receiver {
             reorder_limit: config.reorder_limit,
             inbound_streams: config.inbound_streams,
             packet: PacketSummary::default(),
+            packet_path: PathId(0),
             sack_path: None,
             sources: PathSet::EMPTY,
             duplicates: SmallVec::new(),
@@ -237,12 +244,14 @@ impl Receiver {
     pub(crate) fn release_memory(&mut self) {
         self.tsns.release_memory();
         self.acks.release_memory();
+        self.latest.forget();
         self.reassembly.release_memory();
         self.duplicates.shrink_to_fit();
     }
 
-    /// Begins a packet.
-    pub fn begin_packet(&mut self) {
+    /// Begins a packet that arrived on `path`.
+    pub fn begin_packet(&mut self, path: PathId) {
+        self.packet_path = path;
         self.packet = PacketSummary { gaps: self.tsns.has_gaps(), ..PacketSummary::default() };
     }
 
@@ -471,20 +480,26 @@ impl Receiver {
         sack
     }
 
-    /// Builds what goes out as the acknowledgement: the SACK, or the NR-SACK if that was agreed.
-    pub fn take_acknowledgement(&mut self, max_bytes: usize, turn: u8) -> Chunk<'static> {
+    /// Builds what goes out over `path` as the acknowledgement: the SACK, or the NR-SACK if that was agreed.
+    pub fn take_acknowledgement(
+        &mut self,
+        max_bytes: usize,
+        path: PathId,
+        turn: u16,
+    ) -> Chunk<'static> {
         let Some(promise) = self.promise else { return Chunk::Sack(self.take_sack(max_bytes)) };
         let flags = self.acks.on_sack();
         let a_rwnd = self.window.advertise();
         let duplicates = &self.duplicates;
+        let turn = SackTurn { number: turn, news: self.latest.news(path, self.sack_path) };
         let nr_sack =
-            nr_sack_build::build(&self.tsns, promise, duplicates, a_rwnd, flags, max_bytes, turn);
+            nr_sack_build::build(&self.tsns, promise, duplicates, a_rwnd, flags, max_bytes, &turn);
         self.duplicates.clear();
         self.sources = PathSet::EMPTY;
         Chunk::NrSack(nr_sack)
     }
 
-    /// Bytes of an acknowledgement that leaves nothing out.
+    /// Bytes of an acknowledgement that leaves nothing out, or, where it may, names what came in last.
     pub fn sack_bytes(&self) -> usize {
         sack_bytes(self.promise, &self.tsns, self.duplicates.len())
     }
@@ -607,6 +622,9 @@ impl Receiver {
     #[inline(always)]
     fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {
         self.tsns.record(tsn);
+        if self.tsns.has_gaps() {
+            self.latest.note(self.packet_path, tsn.narrow());
+        }
         self.packet.new_chunks += 1;
         self.counters.new_chunks += 1;
         if self.reassembly.has_fragments() {
@@ -655,6 +673,7 @@ impl Receiver {
     fn note_duplicate(&mut self, tsn: u32) -> DataOutcome {
         self.packet.duplicate_chunks += 1;
         self.counters.duplicate_chunks += 1;
+        self.latest.note(self.packet_path, Tsn(tsn));
         if self.duplicates.len() < MAX_DUPLICATES {
             self.duplicates.push(tsn);
         }
@@ -662,11 +681,14 @@ impl Receiver {
     }
 }
 
-/// Bytes of an acknowledgement that leaves nothing out.
+/// Bytes of an acknowledgement that leaves nothing out, or, where it may, names what came in last.
 fn sack_bytes(promise: Option<Promise>, tsns: &TsnMap, duplicates: usize) -> usize {
     let (least, blocks) = match promise {
         None => (MIN_SACK_BYTES, tsns.gap_block_count()),
-        Some(Promise::Everything(_)) => (MIN_NR_SACK_BYTES, tsns.gap_block_count()),
+        Some(Promise::Everything(Cut::Lowest)) => (MIN_NR_SACK_BYTES, tsns.gap_block_count()),
+        Some(Promise::Everything(Cut::InTurn)) => {
+            (MIN_NR_SACK_BYTES, tsns.gap_block_count().min(MOST_NEWS))
+        }
         Some(Promise::Delivered) => (MIN_NR_SACK_BYTES, tsns.split_block_count()),
     };
     least + 4 * (blocks + duplicates)

@@ -3,6 +3,7 @@
 use polypath_wire::{DuplicateTsns, GapAckBlocks, NrSack as NrSackChunk};
 use smallvec::SmallVec;
 
+use super::latest::SackTurn;
 use super::tsn_map::TsnMap;
 
 /// Bytes of an NR-SACK without blocks and duplicates.
@@ -28,13 +29,14 @@ pub(crate) enum Promise {
 pub(crate) enum Cut {
     /// The lowest, as in a SACK.
     Lowest,
-    /// Some of them, and the next one others. Above what a cut one names, nothing would leave the peer's flight before
-    /// the lowest hole is filled, and beside a path with a long round trip that takes its round trip.
+    /// Mostly those around what came in last, and at times others in turn. Above what a cut one names, nothing would leave the
+    /// peer's flight before the lowest hole is filled, and beside a path with a long round trip that takes its round trip; and
+    /// if each one named another part, a quick path would wait for several of them, which its small window does not call forth.
     InTurn,
 }
 
 /// Builds an NR-SACK of at most `max_bytes` (at least [`MIN_NR_SACK_BYTES`]): the lowest blocks or those whose `turn` it
-/// is, then duplicates.
+/// is, with what came in last, then duplicates.
 ///
 /// Two lists are cut at the same TSN, so that what is left out is above everything reported and nothing below the
 /// highest block seems to be discarded.
@@ -45,7 +47,7 @@ pub(crate) fn build(
     a_rwnd: u32,
     flags: u8,
     max_bytes: usize,
-    turn: u8,
+    turn: &SackTurn<'_>,
 ) -> NrSackChunk<'static> {
     let space = max_bytes.saturating_sub(MIN_NR_SACK_BYTES) / ENTRY_BYTES;
     let (renegable, non_renegable) = match promise {

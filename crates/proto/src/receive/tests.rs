@@ -57,7 +57,7 @@ fn at(millis: u64) -> Instant {
 
 /// One packet with these chunks.
 fn packet(receiver: &mut Receiver, now: Instant, chunks: &[Data<'_>]) -> Vec<DataOutcome> {
-    receiver.begin_packet();
+    receiver.begin_packet(PathId(0));
     let outcomes = chunks.iter().map(|data| receiver.on_data(data).unwrap()).collect();
     receiver.end_packet(now, PATH, None);
     outcomes
@@ -167,7 +167,7 @@ fn duplicates_alone_are_answered_at_once_and_reported() {
 #[test]
 fn a_bad_stream_is_acknowledged_without_delivery() {
     let mut receiver = started(config());
-    receiver.begin_packet();
+    receiver.begin_packet(PathId(0));
     let bad = Data { stream: 4, ..whole(2, 0, 10) };
     assert_eq!(receiver.on_data(&bad), Err(DataError::InvalidStream { stream: 4 }));
     assert_eq!(receiver.on_data(&bad), Ok(DataOutcome::Duplicate));
@@ -231,7 +231,7 @@ fn a_message_that_can_neither_fit_nor_be_begun_is_an_error() {
     // SSN 0 was delivered before.
     packet(&mut receiver, at(1), &[fragment(2, DataFlags::BEGIN, 5000)]);
     packet(&mut receiver, at(1), &[fragment(3, DataFlags::empty(), 5000)]);
-    receiver.begin_packet();
+    receiver.begin_packet(PathId(0));
     // What is further ahead does not decide it.
     assert_eq!(receiver.on_data(&whole(5, 0, 5)), Ok(DataOutcome::Refused));
     assert_eq!(

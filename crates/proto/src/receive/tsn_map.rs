@@ -3,6 +3,8 @@
 mod firm;
 mod gap_blocks;
 
+pub(crate) use gap_blocks::MOST_NEWS;
+
 use alloc::vec;
 use alloc::vec::Vec;
 

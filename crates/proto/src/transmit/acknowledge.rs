@@ -247,7 +247,7 @@ impl Transmitter {
             self.note_peer_limit(cx, &delta, signs);
         }
         // What the peer has dropped is not late.
-        let lost_on = lost_on.union(self.late_after_sack(cx, &silence));
+        let lost_on = lost_on.union(self.late_after_sack(cx));
         let probed = self.hear_of_probe(cx, source, heard);
         let lost_on = Losses { reported: lost_on, probed, ..Losses::default() };
         self.leave_recovery(cx, cumulative, changes);

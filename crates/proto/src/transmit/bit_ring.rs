@@ -82,18 +82,6 @@ impl BitRing {
         None
     }
 
-    /// Number of one bits in `from..end`.
-    pub(crate) fn count(&self, from: Tsn, end: Tsn) -> u32 {
-        let (mut at, mut count) = (from, 0);
-        while at.is_before(end) {
-            let (word, bit) = self.locate(at);
-            let here = end.distance_from(at).min(64 - bit);
-            count += (self.words[word] >> bit << (64 - here)).count_ones();
-            at = at.plus(here);
-        }
-        count
-    }
-
     fn scan(&self, from: Tsn, end: Tsn, view: impl Fn(u64) -> u64) -> Option<Tsn> {
         let mut at = from;
         while at.is_before(end) {
@@ -149,24 +137,6 @@ mod tests {
             let next = [0, 70, 130, 199].into_iter().find(|offset| *offset >= first);
             let found = ring.next_set_without(&other, from.plus(first), end);
             assert_eq!(found, next.map(|offset| from.plus(offset)), "{first}");
-        }
-    }
-
-    #[test]
-    fn counts_across_words_and_the_wrap() {
-        let mut ring = BitRing::with_capacity(256);
-        let from = Tsn(u32::MAX - 100);
-        let set = [0, 1, 30, 36, 37, 100, 101, 164, 165, 199];
-        set.iter().for_each(|offset| ring.set(from.plus(*offset)));
-        for first in [0, 1, 31, 37, 101] {
-            for end in [0, 1, 2, 37, 38, 64, 101, 102, 165, 200] {
-                let expected = set.iter().filter(|offset| (first..end).contains(*offset)).count();
-                assert_eq!(
-                    ring.count(from.plus(first), from.plus(end)) as usize,
-                    expected,
-                    "{first}..{end}"
-                );
-            }
         }
     }
 

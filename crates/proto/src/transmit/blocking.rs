@@ -258,7 +258,7 @@ impl Transmitter {
 }
 
 /// What a path that data has measured carried at least.
-fn proven_rate(path: &SendPath) -> Option<u128> {
+pub(super) fn proven_rate(path: &SendPath) -> Option<u128> {
     let (srtt, _) = path.rtt.of_data()?;
     let rate = path.delivery_rate().map(known_rate);
     Some(blocking_estimation::proven(rate, path.congestion.cwnd, srtt))

@@ -71,12 +71,10 @@ struct Holes {
 }
 
 /// What tells late chunks of a path from others.
-struct LateJudge<'a> {
+struct LateJudge {
     order: Reordering,
     rtts: RoundTrips,
     now: Instant,
-    silence: &'a Silence,
-    threshold: u8,
     /// When the first chunk is lost that has time left.
     due: Instant,
 }
@@ -85,34 +83,19 @@ struct LateJudge<'a> {
 enum Verdict {
     /// It is lost.
     Late,
-    /// It would be late if it was certain that it has not arrived.
-    Doubtful,
-    /// Nothing is known of the chunks up to this TSN.
-    Silent(Tsn),
     /// It has time left, and so has all that was sent later.
     InTime,
 }
 
-impl LateJudge<'_> {
-    fn verdict(&mut self, tsn: Tsn, chunk: &mut OutstandingChunk) -> Verdict {
-        let unnamed = self.silence.around(tsn);
-        if let Unnamed::Silent(end) = unnamed {
-            return Verdict::Silent(end);
-        }
-        let sent = Transmission { at: chunk.sent_at, tsn };
+impl LateJudge {
+    fn verdict(&mut self, sent: Transmission) -> Verdict {
         if !self.order.has_passed(&sent) {
             return Verdict::InTime;
         }
-        let lost_at = self.order.lost_at(chunk.sent_at, self.rtts);
+        let lost_at = self.order.lost_at(sent.at, self.rtts);
         if lost_at > self.now {
             self.due = self.due.min(lost_at);
             return Verdict::InTime;
-        }
-        if unnamed == Unnamed::Doubtful {
-            chunk.missing_reports = chunk.missing_reports.saturating_add(1);
-            if chunk.missing_reports < self.threshold {
-                return Verdict::Doubtful;
-            }
         }
         Verdict::Late
     }
@@ -204,18 +187,18 @@ impl Transmitter {
 
     /// Marks what is late, by a reordering window that adapts. Returns the paths that lost something.
     #[inline]
-    pub(super) fn late_after_sack(&mut self, cx: &mut SendCx<'_>, silence: &Silence) -> PathSet {
+    pub(super) fn late_after_sack(&mut self, cx: &mut SendCx<'_>) -> PathSet {
         match cx.config.adapts_to_reordering() {
-            true => self.find_late(cx, silence),
+            true => self.find_late(cx),
             false => PathSet::EMPTY,
         }
     }
 
     #[inline(never)]
-    fn find_late(&mut self, cx: &mut SendCx<'_>, silence: &Silence) -> PathSet {
+    fn find_late(&mut self, cx: &mut SendCx<'_>) -> PathSet {
         let mut lost_on = PathSet::EMPTY;
         for id in self.paths.ids() {
-            if self.paths[id].end_sack() && self.mark_late(cx, id, silence) {
+            if self.paths[id].end_sack() && self.mark_late(cx, id) {
                 lost_on.insert(id);
             }
         }
@@ -224,7 +207,7 @@ impl Transmitter {
 
     /// The reordering window of a path has run out for a chunk, and no SACK came.
     pub(crate) fn on_late(&mut self, cx: &mut SendCx<'_>, id: PathId) {
-        if self.mark_late(cx, id, &Silence::default()) {
+        if self.mark_late(cx, id) {
             let groups = self.group_views(cx);
             let lost_on = Losses { reported: PathSet::of(id), ..Losses::default() };
             self.reduce_cwnds(cx, lost_on, &groups);
@@ -251,45 +234,33 @@ impl Transmitter {
     ///
     /// Chunks that were sent once and retransmissions are both looked at in the order of sending, up to the first that has
     /// time left.
-    fn mark_late(&mut self, cx: &mut SendCx<'_>, id: PathId, silence: &Silence) -> bool {
+    fn mark_late(&mut self, cx: &mut SendCx<'_>, id: PathId) -> bool {
         let path = &mut self.paths[id];
         let rtts = path.round_trips();
         let arrivals = path.arrivals_mut();
         let mut retransmitted = core::mem::take(&mut arrivals.retransmitted);
-        let mut judge = LateJudge {
-            order: arrivals.order,
-            rtts,
-            now: cx.now,
-            silence,
-            threshold: cx.config.policies.fast_retransmit.threshold,
-            due: Instant::FAR_FUTURE,
-        };
+        let mut judge =
+            LateJudge { order: arrivals.order, rtts, now: cx.now, due: Instant::FAR_FUTURE };
         let mut is_any = false;
         let mut from = self.outstanding.base();
         while let Some(tsn) = self.outstanding.next_sent_once_on(id, from) {
-            match judge.verdict(tsn, self.outstanding.get_mut(tsn)) {
+            let sent = Transmission { at: self.outstanding.get(tsn).sent_at, tsn };
+            match judge.verdict(sent) {
                 Verdict::Late => is_any |= self.lose_late(cx, id, tsn),
-                Verdict::Doubtful => {}
-                Verdict::Silent(end) => {
-                    from = end;
-                    continue;
-                }
                 Verdict::InTime => break,
             }
             from = tsn.next();
         }
-        let mut place = 0;
-        while let Some(&sent) = retransmitted.get(place) {
+        while let Some(&sent) = retransmitted.front() {
             if !self.outstanding.is_in_flight(sent, id) {
-                retransmitted.remove(place);
+                retransmitted.pop_front();
                 continue;
             }
-            match judge.verdict(sent.tsn, self.outstanding.get_mut(sent.tsn)) {
+            match judge.verdict(sent) {
                 Verdict::Late => {
                     is_any |= self.lose_late(cx, id, sent.tsn);
-                    retransmitted.remove(place);
+                    retransmitted.pop_front();
                 }
-                Verdict::Doubtful | Verdict::Silent(_) => place += 1,
                 Verdict::InTime => break,
             }
         }

@@ -2,17 +2,18 @@
 
 use polypath_wire::DataFlags;
 
+use super::blocking::proven_rate;
 use super::decide::Snapshot;
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::recovery::Losses;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
-use crate::config::RescheduleSide;
+use crate::config::{RescheduleConditions, RescheduleSide};
 use crate::congestion::CorrectionCause;
 use crate::mechanism::reschedule::{self, BlockingView, ChunkView, LastSent, PathState, Payment};
 use crate::probe::TransmissionCause;
-use crate::types::{Fate, PathSet};
+use crate::types::{Fate, NANOS_PER_SECOND, PathSet};
 use crate::{Delivery, Duration, Instant, PathId, Tsn};
 
 impl Snapshot<'_> {
@@ -74,6 +75,23 @@ impl Snapshot<'_> {
         }
     }
 
+    /// Time until the other paths have filled the buffers with what waits for a chunk on `path`, at what they carry now. None at
+    /// all while nobody knows what they carry, or where the peer keeps only so much above a gap.
+    fn until_full(&self, path: PathId) -> Duration {
+        if self.config.policies.reschedule.conditions != RescheduleConditions::Stall
+            || self.nears_peer_limit()
+        {
+            return Duration::ZERO;
+        }
+        let tx = self.tx;
+        let unreleased: u64 = tx.paths.ids().map(|id| tx.outstanding.unreleased_on(id).cost).sum();
+        let room = tx.peer_window().min(tx.queue.limit().saturating_sub(unreleased));
+        let others = tx.paths.among(self.usable).filter(|it| it.id != path);
+        let rate: u128 = others.filter_map(proven_rate).sum();
+        let nanos = (u128::from(room) * NANOS_PER_SECOND).checked_div(rate).unwrap_or(0);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     fn chunk_view(&self, chunk: &OutstandingChunk, path: &SendPath) -> ChunkView {
         ChunkView {
             delivery: match chunk.flags.contains(DataFlags::UNORDERED) {
@@ -86,6 +104,7 @@ impl Snapshot<'_> {
             age: self.now.since(chunk.sent_at),
             its_rtt: self.tx.paths[chunk.path].rtt.expected(),
             new_rtt: path.rtt.expected(),
+            until_full: self.until_full(chunk.path),
             new_path: self.tx.state_of(path, self.now),
         }
     }

@@ -68,6 +68,8 @@ const SMALLER_BUFFERS: &[&str] = &[
     "network.disjoint.paths.long.bottleneck.rate=50 Mbit/s",
     "sctp.policies.blocking_estimation=off",
     "sctp.policies.delayed_ack.volume=any",
+    // Or what waits would move in time.
+    "sctp.policies.reschedule.conditions=paper",
 ];
 
 pub const COVERAGE: &[Covered] = &[

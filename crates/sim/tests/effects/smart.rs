@@ -2,7 +2,7 @@
 
 use polypath_sim::RunResult;
 
-use crate::scenarios::UNEQUAL;
+use crate::scenarios::{UNEQUAL, bulk};
 use crate::{Covered, effect, run};
 
 /// `dreibholz-asymmetric` section III-C: now and then everything on the near path is late by more than its timeout. What
@@ -75,6 +75,30 @@ const LOST_TWICE: &[&str] = &[
     "sctp.policies.retransmission.fast=same",
 ];
 
+/// A chunk on the far path arrives before the near one fills the buffers, though it fills half of them.
+const FAR: &str = bulk!(
+    r#"
+title = "A near path, and a quick one with a long round trip"
+
+[run]
+duration = "10 s"
+measure_from = "3 s"
+
+[[network.disjoint.paths]]
+name = "near"
+bottleneck = { rate = "10 Mbit/s", delay = "3 ms", queue = { drop-tail = { packets = 20 } } }
+
+[[network.disjoint.paths]]
+name = "far"
+bottleneck = { rate = "100 Mbit/s", delay = "200 ms", queue = { drop-tail = { packets = 1000 } } }
+
+"#,
+    r#"
+send_buffer = "800 KiB"
+receive_buffer = "800 KiB"
+"#
+);
+
 const fn smart(value: &'static str, against: &'static str) -> Covered {
     let effect = effect!(late_originals_cause_no_bursts_of_fast_retransmissions);
     Covered { key: "smart_fast_rtx", value, against, scenario: LATE, set: &[], effect }
@@ -97,6 +121,14 @@ pub const COVERAGE: &[Covered] = &[
     smart("on", "off"),
     conditions("paper", "inet"),
     conditions("inet", "paper"),
+    Covered {
+        key: "reschedule.conditions",
+        value: "stall",
+        against: "paper",
+        scenario: FAR,
+        set: &[],
+        effect: effect!(what_arrives_in_time_stays_on_its_path),
+    },
 ];
 
 /// Four times, so many milliseconds apart, the near path is late for 300 ms.
@@ -167,5 +199,19 @@ fn a_chunk_sent_again_on_its_own_path_waits_for_no_timeout() {
         assert!(2 * timeouts[1] < timeouts[0], "{seed}: {timeouts:?} timeouts");
         let goodput = [&paper, &inet].map(|result| result.goodput_bit_s / 1e6);
         assert!(goodput[1] > 1.15 * goodput[0], "{seed}: {goodput:?} Mbit/s");
+    }
+}
+
+#[test]
+fn what_arrives_in_time_stays_on_its_path() {
+    for buffer in ["700 KiB", "800 KiB"] {
+        let with = |conditions: &str| {
+            let conditions = format!("sctp.policies.reschedule.conditions={conditions}");
+            let buffers = ["send", "receive"].map(|side| format!("sctp.{side}_buffer={buffer}"));
+            run(FAR, &[&conditions, &buffers[0], &buffers[1]])
+        };
+        let (paper, stall) = (with("paper"), with("stall"));
+        let goodput = [&paper, &stall].map(|result| result.goodput_bit_s / 1e6);
+        assert!(goodput[1] > 1.5 * goodput[0], "{buffer}: {goodput:?} Mbit/s");
     }
 }

@@ -100,7 +100,8 @@ policy_enum!(
         Deliverable = "deliverable",
         /// All chunks are, for a receiver that never reneges (INET `disableReneging`).
         All = "all",
-        /// All chunks are, and where a SACK has no room for all gap ack blocks, they take turns.
+        /// All chunks are, and of more than 124 gap ack blocks a SACK names those around what came in last; every eighth one
+        /// names all, or as many as there is room for, in turn.
         AllInTurn = "all-in-turn",
     }
 );

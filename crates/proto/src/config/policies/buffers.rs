@@ -126,6 +126,9 @@ policy_enum!(
         /// not in fast recovery (INET). With `old_path = half`, a path that is in fast recovery when a chunk leaves it takes
         /// no chunks but lost ones for a round-trip time.
         Inet = "inet",
+        /// As `paper`, but only where the chunk is late, or the buffers will be full before it is answered on its own path and it is
+        /// answered sooner on the other one. Polypath's own.
+        Stall = "stall",
     }
 );
 

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Tsn;
+use crate::receive::latest::SackTurn;
 use crate::receive::nr_sack_build::{Cut, Promise, build};
 use crate::receive::tsn_map::{Arrival, TsnMap};
 use crate::transmit::outstanding::OutstandingData;
@@ -41,11 +42,12 @@ fn the_examples_of_the_draft() {
     for initial in [2, u32::MAX - 5] {
         let map = example(initial);
         let cumulative = initial.wrapping_add(1);
-        let deliverable = build(&map, Promise::Delivered, &[], 4000, 0, 1400, 0);
+        let deliverable = build(&map, Promise::Delivered, &[], 4000, 0, 1400, &SackTurn::default());
         assert_eq!(deliverable.cumulative_tsn_ack, cumulative);
         assert_eq!(pairs(&deliverable.renegable_blocks), [(8, 8), (11, 12)]);
         assert_eq!(pairs(&deliverable.non_renegable_blocks), [(2, 5), (10, 10), (13, 13)]);
-        let never_reneges = build(&map, Promise::Everything(Cut::Lowest), &[], 4000, 0, 1400, 0);
+        let never_reneges =
+            build(&map, Promise::Everything(Cut::Lowest), &[], 4000, 0, 1400, &SackTurn::default());
         assert_eq!(pairs(&never_reneges.renegable_blocks), []);
         assert_eq!(pairs(&never_reneges.non_renegable_blocks), [(2, 5), (8, 8), (10, 13)]);
         for (nr_sack, len) in [(deliverable, 40), (never_reneges, 32)] {
@@ -66,7 +68,7 @@ fn both_lists_are_cut_at_the_same_tsn() {
         (36, vec![(8, 8), (11, 12)], vec![(2, 5), (10, 10)], 0),
         (47, vec![(8, 8), (11, 12)], vec![(2, 5), (10, 10), (13, 13)], 1),
     ] {
-        let cut = build(&map, Promise::Delivered, &[1, 2], 0, 0, room, 0);
+        let cut = build(&map, Promise::Delivered, &[1, 2], 0, 0, room, &SackTurn::default());
         assert_eq!(pairs(&cut.renegable_blocks), renegable, "{room}");
         assert_eq!(pairs(&cut.non_renegable_blocks), non_renegable, "{room}");
         assert_eq!(cut.duplicate_tsns.len(), duplicates, "{room}");

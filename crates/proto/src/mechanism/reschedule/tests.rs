@@ -254,6 +254,7 @@ fn which_chunks_move() {
         age: Duration::ZERO,
         its_rtt: ms(200),
         new_rtt: ms(10),
+        until_full: Duration::ZERO,
         new_path: PathState::default(),
     };
     let recovering = PathState { in_fast_recovery: true, is_banned: false };
@@ -289,6 +290,41 @@ fn which_chunks_move() {
     }
     let all = Reschedule { traffic: RescheduleFor::All, ..policy() };
     assert!(may_move(&all, &ChunkView { delivery: Delivery::Unordered, ..chunk }));
+}
+
+/// A chunk that was sent 50 ms ago on a path of 200 ms.
+#[test]
+fn a_chunk_that_will_arrive_in_time_stays() {
+    let ms = Duration::from_millis;
+    let policy = Reschedule { conditions: RescheduleConditions::Stall, ..policy() };
+    let chunk = ChunkView {
+        delivery: Delivery::Ordered,
+        last_sent: LastSent::Elsewhere,
+        was_rescheduled: false,
+        transmissions: 1,
+        age: ms(50),
+        its_rtt: ms(200),
+        new_rtt: ms(10),
+        until_full: ms(149),
+        new_path: PathState::default(),
+    };
+    let in_time = ChunkView { until_full: ms(150), ..chunk };
+    let slower = ChunkView { new_rtt: ms(150), ..chunk };
+    let again = |chunk| ChunkView { transmissions: 2, ..chunk };
+    for (what, chunk, moves) in [
+        ("the buffers will be full", chunk, true),
+        ("they will not", in_time, false),
+        ("the other path is no quicker", slower, false),
+        ("it was lost before", again(slower), true),
+        ("it was lost before, and there is room", again(in_time), false),
+        ("it is late", ChunkView { age: ms(200), ..in_time }, true),
+        ("late, and the other path is slow", ChunkView { age: ms(201), ..slower }, true),
+        ("it is there already", ChunkView { last_sent: LastSent::Here, ..chunk }, false),
+        ("it moved just now", ChunkView { was_rescheduled: true, ..chunk }, false),
+        ("it was sent too often", ChunkView { transmissions: 8, ..chunk }, false),
+    ] {
+        assert_eq!(may_move(&policy, &chunk), moves, "{what}");
+    }
 }
 
 #[test]

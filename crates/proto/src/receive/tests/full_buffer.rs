@@ -100,7 +100,7 @@ fn the_rest_of_an_interleaved_message_is_taken_although_another_one_fills_the_bu
     };
     let more = DataFlags::empty();
     let take = |receiver: &mut Receiver, data: IData<'_>| {
-        receiver.begin_packet();
+        receiver.begin_packet(PathId(0));
         let outcome = receiver.on_i_data(&data);
         receiver.end_packet(at(1), PATH, None);
         outcome

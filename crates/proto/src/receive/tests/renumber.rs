@@ -13,7 +13,7 @@ fn waiting(nr_sack: NrSack) -> Receiver {
 }
 
 fn skip(receiver: &mut Receiver, point: u32, ssn: u16) {
-    receiver.begin_packet();
+    receiver.begin_packet(PathId(0));
     receiver.on_forward_tsn(Tsn(point), [SkippedStream { stream: 0, ssn }].into_iter());
     receiver.end_packet(at(50), PATH, None);
 }
@@ -63,7 +63,7 @@ fn promises_end_with_the_tsns_that_they_are_about() {
     receiver.renumber(Tsn(1000));
     packet(&mut receiver, at(70), &[whole(1000, 0, 10), unordered(1002, 10)]);
     assert_eq!(receiver.cumulative_tsn(), Tsn(1000));
-    assert!(receiver.take_acknowledgement(ROOM, 0).chunk_type() > 0);
+    assert!(receiver.take_acknowledgement(ROOM, PathId(0), 0).chunk_type() > 0);
 }
 
 /// The association ends before the answer: what was acknowledged is delivered.

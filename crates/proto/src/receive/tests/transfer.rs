@@ -103,7 +103,7 @@ proptest! {
         let orderly = (0..chunks.len()).map(|i| (i, 2));
         let rounds = core::iter::repeat_n(orderly, 2).flatten();
         for (i, reads) in random.chain(rounds) {
-            receiver.begin_packet();
+            receiver.begin_packet(PathId(0));
             let outcome = receiver.on_data(&chunks[i]).unwrap();
             receiver.end_packet(at(0), PATH, None);
             let is_new = !accepted.contains(&(i as u32));

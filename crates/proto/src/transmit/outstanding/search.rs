@@ -22,11 +22,6 @@ impl OutstandingData {
         self.acked.next_set(from, end)
     }
 
-    /// How many TSNs in `from..end` gap blocks acknowledged.
-    pub(crate) fn acked_in(&self, from: Tsn, end: Tsn) -> u32 {
-        self.acked.count(from, end)
-    }
-
     /// The first chunk on `path` in `from..end` for which missing reports count.
     pub(crate) fn next_countable_on(&self, path: PathId, from: Tsn, end: Tsn) -> Option<Tsn> {
         let bits = self.paths.get(path.index())?;

@@ -19,8 +19,8 @@ pub(crate) struct Withdrawn {
 /// Puts back into flight every chunk that an earlier SACK acknowledged and this one, which may be stale, withdraws; that
 /// counts as one missing report. Reports path and bytes of flight of each.
 ///
-/// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. One that leaves others out
-/// withdraws nothing, and is stale if more is known where it names everything. Costs nothing while the reported and
+/// Blocks may have been cut for want of room: above the highest one a long SACK says nothing. One that may leave others out always
+/// names the highest; it withdraws nothing, and is stale if more is known above that. Costs nothing while the reported and
 /// the remembered numbers of TSNs agree, and ends at the first TSN that proves the SACK stale.
 pub(crate) fn withdraw(
     outstanding: &mut OutstandingData,
@@ -46,9 +46,9 @@ fn withdraw_unreported(
     mut on_reneged: impl FnMut(PathId, u32),
 ) -> Withdrawn {
     let mut withdrawn = Withdrawn::default();
-    if silence.is_certain() {
+    if silence.is_partial() {
         let may_be_old = policy == StaleSack::SamePath && !delta.cumulative_ack_advanced;
-        withdrawn.is_stale = may_be_old && more_is_known(outstanding, report, delta, silence);
+        withdrawn.is_stale = may_be_old && more_is_known_above(outstanding, delta);
         return withdrawn;
     }
     let mut hole = report.cumulative.next();
@@ -83,22 +83,10 @@ fn withdraw_unreported(
     withdrawn
 }
 
-/// Whether more has arrived than a report knows that leaves blocks out: above its highest block, or between those that it
-/// names in a row.
-fn more_is_known(
-    outstanding: &OutstandingData,
-    report: &Report<'_>,
-    delta: &AckDelta,
-    silence: &Silence,
-) -> bool {
+/// Whether more has arrived than a report knows that leaves blocks out: the highest one is always there.
+fn more_is_known_above(outstanding: &OutstandingData, delta: &AckDelta) -> bool {
     let above = delta.highest_gap_acked.map(Tsn::next);
-    if above.is_some_and(|tsn| outstanding.next_acked(tsn, outstanding.next_tsn()).is_some()) {
-        return true;
-    }
-    let last = report.blocks.iter().next_back();
-    let last = last.map_or(0, |block| u64::from(block.end - block.start) + 1);
-    let named = delta.reported.saturating_sub(last);
-    silence.named().is_some_and(|(from, end)| u64::from(outstanding.acked_in(from, end)) > named)
+    above.is_some_and(|tsn| outstanding.next_acked(tsn, outstanding.next_tsn()).is_some())
 }
 
 /// Puts the chunk right behind a cumulative ack back into flight that comes without gap blocks (SHUTDOWN) and withdraws

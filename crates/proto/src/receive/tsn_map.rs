@@ -5,8 +5,8 @@ mod gap_blocks;
 
 pub(crate) use gap_blocks::MOST_NEWS;
 
+use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
 
 use crate::Tsn;
 
@@ -75,9 +75,9 @@ pub struct TsnMap {
     highest: WideTsn,
     max_offset: u32,
     /// Its length is 0 or a power of two.
-    words: Vec<u64>,
+    words: Box<[u64]>,
     /// What of it was promised not to be discarded; as long as `words`, or empty.
-    firm: Vec<u64>,
+    firm: Box<[u64]>,
 }
 
 impl TsnMap {
@@ -86,14 +86,20 @@ impl TsnMap {
     pub fn new(initial: Tsn, max_offset: u32) -> Self {
         let cumulative = WideTsn((1 << 32) + u64::from(initial.previous().0));
         let max_offset = max_offset.clamp(1, MAX_GAP_OFFSET);
-        Self { cumulative, highest: cumulative, max_offset, words: Vec::new(), firm: Vec::new() }
+        Self {
+            cumulative,
+            highest: cumulative,
+            max_offset,
+            words: Box::default(),
+            firm: Box::default(),
+        }
     }
 
     /// Gives the memory of a map without gaps back.
     pub fn release_memory(&mut self) {
         if !self.has_gaps() {
-            self.words = Vec::new();
-            self.firm = Vec::new();
+            self.words = Box::default();
+            self.firm = Box::default();
         }
     }
 
@@ -222,7 +228,7 @@ impl TsnMap {
         if needed <= self.words.len() {
             return;
         }
-        let mut words = vec![0; needed.next_power_of_two().max(4)];
+        let mut words = vec![0; needed.next_power_of_two().max(4)].into_boxed_slice();
         let mask = words.len() - 1;
         if self.has_gaps() {
             for number in first..=self.highest.locate().0 {

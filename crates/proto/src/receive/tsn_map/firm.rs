@@ -1,7 +1,7 @@
 //! What was received out of order and will not be discarded (NR-SACK), and forgetting what was discarded (reneging).
 
+use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
 
 use polypath_wire::GapAckBlock;
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ impl TsnMap {
             return;
         }
         if self.firm.is_empty() {
-            self.firm = vec![0; self.words.len()];
+            self.firm = vec![0; self.words.len()].into_boxed_slice();
         }
         while at < end {
             let (number, bit) = at.locate();
@@ -141,14 +141,14 @@ impl TsnMap {
     /// The ring grows to `len` words; `first` is the lowest in use.
     pub(super) fn grow_firm(&mut self, len: usize, first: u64) {
         if self.firm.is_empty() || !self.has_gaps() {
-            self.firm = Vec::new();
+            self.firm = Box::default();
             return;
         }
         let mut grown = vec![0; len];
         for number in first..=self.highest.locate().0 {
             grown[number as usize & (len - 1)] = self.firm_word(number);
         }
-        self.firm = grown;
+        self.firm = grown.into_boxed_slice();
     }
 }
 

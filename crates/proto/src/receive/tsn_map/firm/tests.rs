@@ -1,6 +1,7 @@
 #![allow(clippy::disallowed_types)] // proptest's macros use Arc
 
 use std::collections::BTreeSet;
+use std::vec::Vec;
 
 use proptest::prelude::*;
 

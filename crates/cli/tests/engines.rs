@@ -1,62 +1,24 @@
 //! `polypath study run --unit`, `status`, `merge` and `submit`: many processes in one directory.
 
 mod common;
+#[path = "common/small_study.rs"]
+mod small_study;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{directory, polypath, texts};
-
-/// Sixteen short runs with losses.
-const STUDY: &str = r#"
-title = "a study in units"
-[replications]
-runs = 4
-[[axes]]
-name = "rate"
-unit = "Mbit/s"
-keys = ["network.disjoint.paths.path 2.bottleneck.rate"]
-values = ["1 Mbit/s", "2 Mbit/s"]
-[[variants]]
-name = "one"
-set = { "sctp.preset" = "rfc9260" }
-[[variants]]
-name = "both"
-[[measures]]
-name = "goodput"
-result = "goodput_bit_s"
-unit = "Mbit/s"
-scale = 1e-6
-[series]
-interval = "100 ms"
-[inline]
-title = "two paths"
-[inline.run]
-duration = "2 s"
-[[inline.network.disjoint.paths]]
-name = "path 1"
-bottleneck = { rate = "1 Mbit/s", delay = "10 ms", loss = { forward = "1 %" } }
-[[inline.network.disjoint.paths]]
-name = "path 2"
-bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }
-[[inline.traffic]]
-name = "bulk"
-source = "saturated"
-message_size = "1452 B"
-"#;
+use common::{directory, texts};
+use small_study::{STUDY, run, study_in};
 
 const RUNS: usize = 16;
 
-fn study_in(directory: &Path, text: &str) -> PathBuf {
-    let path = directory.join("study.toml");
-    fs::write(&path, text).expect("writable");
-    path
-}
-
-fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = polypath(arguments);
-    let (out, err) = texts(&output);
-    (output.status.code(), out, err)
+/// The same runs twice as long, twice as many, and with losses.
+fn lossy_study() -> String {
+    let path = r#"bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }"#;
+    let lossy =
+        r#"bottleneck = { rate = "1 Mbit/s", delay = "10 ms", loss = { forward = "1 %" } }"#;
+    let study = STUDY.replace("runs = 2", "runs = 4").replace("\"1 s\"", "\"2 s\"");
+    study.replacen(path, lossy, 1)
 }
 
 fn text(path: &Path) -> &str {
@@ -100,7 +62,7 @@ fn assert_same(one: &Path, other: &Path) {
 #[test]
 fn units_in_one_directory_are_a_study() {
     let place = directory("engines-units");
-    let study = study_in(&place, STUDY);
+    let study = study_in(&place, &lossy_study());
     let out = place.join("out");
     for number in ["1/3", "2/3"] {
         let (code, table, err) = unit(&study, &out, number);
@@ -130,7 +92,7 @@ fn units_in_one_directory_are_a_study() {
 fn two_writers_of_a_unit_count_no_run_twice() {
     use std::process::{Command, Stdio};
     let place = directory("engines-twice");
-    let study = study_in(&place, STUDY);
+    let study = study_in(&place, &lossy_study());
     let out = place.join("out");
     let children: Vec<_> = ["1/2", "1/2", "2/2", "2/2", "1/1"]
         .iter()
@@ -157,7 +119,7 @@ fn two_writers_of_a_unit_count_no_run_twice() {
 fn killed_writers_lose_no_finished_run() {
     use std::process::{Command, Stdio};
     let place = directory("engines-killed");
-    let study = study_in(&place, &STUDY.replace("runs = 4", "runs = 100"));
+    let study = study_in(&place, &lossy_study().replace("runs = 4", "runs = 100"));
     let out = place.join("out");
     let finished = || {
         let texts = parts(&out).into_iter().map(|part| fs::read_to_string(part).expect("text"));
@@ -204,7 +166,7 @@ fn killed_writers_lose_no_finished_run() {
 fn a_writer_without_room_says_so_and_what_it_wrote_stays() {
     use std::process::Command;
     let place = directory("engines-full");
-    let study = study_in(&place, STUDY);
+    let study = study_in(&place, &lossy_study());
     let out = place.join("out");
     let script = "trap '' XFSZ; ulimit -f 40; exec \"$@\"";
     let output = Command::new("bash")
@@ -228,7 +190,7 @@ fn a_writer_without_room_says_so_and_what_it_wrote_stays() {
 #[test]
 fn a_run_over_its_time_is_a_row_without_a_result() {
     let place = directory("engines-timeout");
-    let long = STUDY.replace("runs = 4", "runs = 1").replace(
+    let long = lossy_study().replace("runs = 4", "runs = 1").replace(
         "values = [\"1 Mbit/s\", \"2 Mbit/s\"]",
         "values = [\"1 Mbit/s\", \"2 Mbit/s\"]\nwith = { \"run.duration\" = [\"1 s\", \"1000000 s\"] }",
     );
@@ -253,7 +215,7 @@ fn a_unit_that_is_asked_to_end_leaves_its_runs_after_a_while() {
     use nix::unistd::Pid;
     use std::process::{Command, Stdio};
     let place = directory("engines-term");
-    let long = STUDY.replace("duration = \"2 s\"", "duration = \"1000000 s\"");
+    let long = lossy_study().replace("duration = \"2 s\"", "duration = \"1000000 s\"");
     let study = study_in(&place, &long.replace("[series]\ninterval = \"100 ms\"\n", ""));
     let out = place.join("out");
     let child = Command::new(env!("CARGO_BIN_EXE_polypath"))
@@ -283,7 +245,7 @@ fn a_unit_that_is_asked_to_end_leaves_its_runs_after_a_while() {
 #[test]
 fn a_submission_can_be_looked_at_first() {
     let place = directory("engines-submit");
-    let study = study_in(&place, STUDY);
+    let study = study_in(&place, &lossy_study());
     let out = place.join("it's here");
     let base = ["study", "submit", text(&study), "--out", text(&out), "--time", "10", "--dry-run"];
     let with = |more: &[&str]| run(&[&base[..], more].concat());
@@ -310,7 +272,7 @@ fn a_submission_can_be_looked_at_first() {
 #[test]
 fn runs_are_added_until_statements_are_decided() {
     let place = directory("engines-until-decided");
-    let study = study_in(&place, STUDY);
+    let study = study_in(&place, &lossy_study());
     let (out, statements) = (place.join("out"), place.join("expected.toml"));
     let with = |study: &str| {
         format!(

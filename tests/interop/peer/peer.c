@@ -369,17 +369,22 @@ static void wait_for_paths(const struct options *options)
 	fflush(stdout);
 }
 
+static void get_status(struct sctp_status *status)
+{
+	socklen_t size = sizeof *status;
+
+	memset(status, 0, sizeof *status);
+	if (stack_get(SCTP_STATUS, status, &size) != 0)
+		fail("state of the association: %s", strerror(errno));
+}
+
 static void wait_for_acknowledgements(void)
 {
 	struct sctp_status status;
-	socklen_t size;
 
 	do {
 		usleep(10000);
-		memset(&status, 0, sizeof status);
-		size = sizeof status;
-		if (stack_get(SCTP_STATUS, &status, &size) != 0)
-			fail("state of the association: %s", strerror(errno));
+		get_status(&status);
 	} while (status.sstat_unackdata || status.sstat_penddata);
 }
 
@@ -640,14 +645,10 @@ static void request_streams(uint16_t outgoing, uint16_t incoming)
 static void wait_for_streams(uint16_t outgoing)
 {
 	struct sctp_status status;
-	socklen_t size;
 
 	do {
 		usleep(10000);
-		memset(&status, 0, sizeof status);
-		size = sizeof status;
-		if (stack_get(SCTP_STATUS, &status, &size) != 0)
-			fail("state of the association: %s", strerror(errno));
+		get_status(&status);
 	} while (status.sstat_outstrms < outgoing);
 }
 

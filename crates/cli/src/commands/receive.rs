@@ -260,7 +260,7 @@ fn tell_leftovers(args: &Args, leftovers: &[Leftover]) -> String {
         shown.push(format!("and {} more", leftovers.len() - MOST));
     }
     format!(
-        "incomplete files in {}: {}; who sends them again goes on from there, and after {} they are removed",
+        "incomplete files in {}: {}; sending one again resumes it; they are removed after {}",
         args.out.display(),
         shown.join(", "),
         days(args.shares.keep_incomplete)

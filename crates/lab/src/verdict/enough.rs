@@ -4,7 +4,7 @@ use super::evaluate::PlaceJudgement;
 use super::rule::Verdict;
 use crate::stats::{Estimate, Interval};
 
-/// Most times as many runs as there are: beyond, nobody knows.
+/// The estimate goes no further than so many times the runs that there are: intervals of few runs are too rough for more.
 const MOST: usize = 1 << 10;
 
 /// How many runs would decide, if the number stays what it is and its interval becomes narrower as it should: half as wide

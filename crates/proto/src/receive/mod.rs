@@ -622,7 +622,7 @@ impl Receiver {
     #[inline(always)]
     fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {
         self.tsns.record(tsn);
-        if self.tsns.has_gaps() {
+        if self.leaves_blocks_out() && self.tsns.has_gaps() {
             self.latest.note(self.packet_path, tsn.narrow());
         }
         self.packet.new_chunks += 1;
@@ -632,6 +632,11 @@ impl Receiver {
             self.window.release(dropped.bytes, dropped.chunks);
         }
         Ok(())
+    }
+
+    /// Whether acknowledgements may leave blocks out, so that it matters what came in last.
+    fn leaves_blocks_out(&self) -> bool {
+        self.promise == Some(Promise::Everything(Cut::InTurn))
     }
 
     /// Records a chunk whose user data is not kept, and so will not be discarded either.
@@ -673,7 +678,9 @@ impl Receiver {
     fn note_duplicate(&mut self, tsn: u32) -> DataOutcome {
         self.packet.duplicate_chunks += 1;
         self.counters.duplicate_chunks += 1;
-        self.latest.note(self.packet_path, Tsn(tsn));
+        if self.leaves_blocks_out() {
+            self.latest.note(self.packet_path, Tsn(tsn));
+        }
         if self.duplicates.len() < MAX_DUPLICATES {
             self.duplicates.push(tsn);
         }

@@ -41,13 +41,16 @@ impl Bbr {
         }
     }
 
-    /// Startup ends where the path is full, or where six times in a round of recovery something is lost, and too much.
+    /// Startup ends where the path is full, or where six times in a round of recovery something is lost, and too much. While the
+    /// program or a buffer limits what is sent, no rate shows that the path is full, and what a filled gap releases at the pace of
+    /// Startup overflows a queue each time, in bursts that are repaired within the round: then losses end it without a recovery.
     fn leave_startup(&mut self, sample: &Sample) {
         if self.phase != Phase::Startup {
             return;
         }
+        let is_told_by_loss = sample.is_limited && !self.recovery.is_after_timeout();
         let loses_much = self.latest.round_ends
-            && self.recovery.is_fast()
+            && (self.recovery.is_fast() || is_told_by_loss)
             && self.latest.losses >= STARTUP_LOSSES
             && self.loses_much(sample);
         if loses_much {

@@ -34,6 +34,21 @@ fn startup_ends_after_six_losses_of_a_round_that_are_too_much() {
     assert_eq!(early.bbr.phase, Phase::Startup, "the round of the losses is not over");
 }
 
+/// What was lost is repaired before the round is over.
+#[test]
+fn startup_that_nothing_else_can_end_ends_with_losses_without_a_recovery() {
+    for (limit, phase) in
+        [(RateLimit::Application, Phase::Drain), (RateLimit::Cwnd, Phase::Startup)]
+    {
+        let mut bench = startup_with(|bench| lose_often(bench, 6));
+        bench.in_recovery = false;
+        bench.ack(0, UNIT, RTT, 12 * UNIT);
+        bench.limit = limit;
+        bench.round_of(RATE / 2, RTT, 12 * UNIT);
+        assert_eq!(bench.bbr.phase, phase, "{limit:?}");
+    }
+}
+
 #[test]
 fn the_path_fills_for_a_round_before_a_probe() {
     let mut bench = Bench::cruising().until(Phase::Refill);

@@ -5,6 +5,7 @@
 //! kept, unless a policy makes the receiver discard it ([`reneging`]).
 
 mod ack_policy;
+mod acknowledgement;
 pub(crate) mod budget;
 mod buffer_size;
 mod claimed;
@@ -18,21 +19,21 @@ mod rwnd;
 mod sack_build;
 pub(crate) mod tsn_map;
 
-use polypath_wire::{Chunk, Data, DataFlags, IData, Sack, SkippedMessages, SkippedStream};
+use polypath_wire::{Data, DataFlags, IData, SkippedMessages, SkippedStream};
 use smallvec::SmallVec;
 use thiserror::Error;
 
 pub(crate) use self::ack_policy::PathDelay;
 use self::ack_policy::{AckPolicy, PacketSummary};
+use self::acknowledgement::sack_bytes;
 use self::budget::Share;
 use self::buffer_size::{RightSizing, SizingView};
-use self::latest::{LatestTsns, SackTurn};
-use self::nr_sack_build::{Cut, MIN_NR_SACK_BYTES, Promise};
+use self::latest::LatestTsns;
+use self::nr_sack_build::{Cut, Promise};
 use self::reassembly::interleaved::Taken;
 use self::reassembly::{Aside, Dropped, Reassembly};
 use self::rwnd::ReceiveWindow;
-use self::sack_build::{MIN_SACK_BYTES, build_sack};
-use self::tsn_map::{Arrival, MOST_NEWS, TsnMap, WideTsn};
+use self::tsn_map::{Arrival, TsnMap, WideTsn};
 use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::types::{PathSet, PathTimes, UserDataChunk};
 use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
@@ -469,41 +470,6 @@ impl Receiver {
         self.acks.on_timeout(now);
     }
 
-    /// Builds the SACK, of at most `max_bytes` and at least 16, and begins to wait for reasons for the
-    /// next one.
-    pub fn take_sack(&mut self, max_bytes: usize) -> Sack<'static> {
-        let flags = self.acks.on_sack();
-        let a_rwnd = self.window.advertise();
-        let sack = build_sack(&self.tsns, &self.duplicates, a_rwnd, flags, max_bytes);
-        self.duplicates.clear();
-        self.sources = PathSet::EMPTY;
-        sack
-    }
-
-    /// Builds what goes out over `path` as the acknowledgement: the SACK, or the NR-SACK if that was agreed.
-    pub fn take_acknowledgement(
-        &mut self,
-        max_bytes: usize,
-        path: PathId,
-        turn: u16,
-    ) -> Chunk<'static> {
-        let Some(promise) = self.promise else { return Chunk::Sack(self.take_sack(max_bytes)) };
-        let flags = self.acks.on_sack();
-        let a_rwnd = self.window.advertise();
-        let duplicates = &self.duplicates;
-        let turn = SackTurn { number: turn, news: self.latest.news(path, self.sack_path) };
-        let nr_sack =
-            nr_sack_build::build(&self.tsns, promise, duplicates, a_rwnd, flags, max_bytes, &turn);
-        self.duplicates.clear();
-        self.sources = PathSet::EMPTY;
-        Chunk::NrSack(nr_sack)
-    }
-
-    /// Bytes of an acknowledgement that leaves nothing out, or, where it may, names what came in last.
-    pub fn sack_bytes(&self) -> usize {
-        sack_bytes(self.promise, &self.tsns, self.duplicates.len())
-    }
-
     /// The next message for the user, which [`release_first`](Self::release_first) has released.
     #[inline]
     pub fn take_first(&mut self) -> Option<ReceivedMessage> {
@@ -634,11 +600,6 @@ impl Receiver {
         Ok(())
     }
 
-    /// Whether acknowledgements may leave blocks out, so that it matters what came in last.
-    fn leaves_blocks_out(&self) -> bool {
-        self.promise == Some(Promise::Everything(Cut::InTurn))
-    }
-
     /// Records a chunk whose user data is not kept, and so will not be discarded either.
     #[cold]
     fn record_unkept(&mut self, tsn: WideTsn) -> Result<(), Violation> {
@@ -686,19 +647,6 @@ impl Receiver {
         }
         DataOutcome::Duplicate
     }
-}
-
-/// Bytes of an acknowledgement that leaves nothing out, or, where it may, names what came in last.
-fn sack_bytes(promise: Option<Promise>, tsns: &TsnMap, duplicates: usize) -> usize {
-    let (least, blocks) = match promise {
-        None => (MIN_SACK_BYTES, tsns.gap_block_count()),
-        Some(Promise::Everything(Cut::Lowest)) => (MIN_NR_SACK_BYTES, tsns.gap_block_count()),
-        Some(Promise::Everything(Cut::InTurn)) => {
-            (MIN_NR_SACK_BYTES, tsns.gap_block_count().min(MOST_NEWS))
-        }
-        Some(Promise::Delivered) => (MIN_NR_SACK_BYTES, tsns.split_block_count()),
-    };
-    least + 4 * (blocks + duplicates)
 }
 
 #[cfg(test)]

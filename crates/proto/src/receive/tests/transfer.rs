@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use polypath_wire::Sack;
 use proptest::prelude::*;
 use proptest::sample::Index;
 

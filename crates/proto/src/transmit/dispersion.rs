@@ -4,6 +4,9 @@
 //! The delivery rate of a flow that sends little is a flight per round trip, however fast the path is. But within a flight,
 //! packets leave at one instant, and the bottleneck spreads them: the time between two SACKs of the path is the time that it took to pass
 //! on what the second one acknowledges.
+//!
+//! A peer that acknowledges every second packet keeps the last one of an odd number for as long as it delays SACKs. That is no time
+//! of the path: a SACK that acknowledges less than the one before counts only where its packet asked for it (RFC 7053).
 
 use crate::Instant;
 
@@ -11,10 +14,19 @@ use crate::Instant;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dispersion {
     train: Option<Train>,
-    /// When the newest chunk was sent that the present SACK acknowledges.
-    newest: Option<Instant>,
+    /// The newest chunk that the present SACK acknowledges.
+    newest: Option<NewestAcked>,
+    /// What the last SACK over the path acknowledged.
+    last_bytes: u64,
     /// Bytes per second.
     rate: Option<u64>,
+}
+
+/// A chunk that was sent only once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct NewestAcked {
+    sent_at: Instant,
+    asked_for_sack: bool,
 }
 
 /// SACKs over the path for packets that were sent before the first of these SACKs arrived.
@@ -35,9 +47,10 @@ impl Dispersion {
         self.rate
     }
 
-    /// The present SACK acknowledges a chunk that was sent at this time, and only once.
-    pub(crate) fn on_chunk_acked(&mut self, sent_at: Instant) {
-        self.newest = self.newest.max(Some(sent_at));
+    /// The present SACK acknowledges a chunk that was sent at this time, and only once; `asked_for_sack` if the peer was not to
+    /// delay the SACK.
+    pub(crate) fn on_chunk_acked(&mut self, sent_at: Instant, asked_for_sack: bool) {
+        self.newest = self.newest.max(Some(NewestAcked { sent_at, asked_for_sack }));
     }
 
     /// The SACK acknowledges so many bytes of the path; `is_own` if it came over it.
@@ -47,15 +60,19 @@ impl Dispersion {
             self.train = None;
             return;
         };
+        let may_have_waited = bytes < self.last_bytes && !newest.asked_for_sack;
+        self.last_bytes = bytes;
         match &mut self.train {
-            Some(train) if newest < train.arrived => {
+            Some(train) if newest.sent_at < train.arrived => {
                 train.bytes = train.bytes.saturating_add(bytes);
                 let train = *train;
-                self.learn(now, newest, &train);
+                if !may_have_waited {
+                    self.learn(now, newest.sent_at, &train);
+                }
             }
             train => {
                 let before = self.rate;
-                *train = Some(Train { arrived: now, sent: newest, bytes: 0, before });
+                *train = Some(Train { arrived: now, sent: newest.sent_at, bytes: 0, before });
             }
         }
     }
@@ -91,7 +108,7 @@ mod tests {
     fn heard(pairs: &[(u64, u64)]) -> Dispersion {
         let mut dispersion = Dispersion::default();
         for &(sent, arrived) in pairs {
-            dispersion.on_chunk_acked(at(sent));
+            dispersion.on_chunk_acked(at(sent), false);
             dispersion.on_sack(at(arrived), 2000, true);
         }
         dispersion
@@ -122,7 +139,7 @@ mod tests {
             for (sent, arrived) in
                 [(sent, sent + 50_000), (sent + spread, sent + 50_000 + arriving)]
             {
-                dispersion.on_chunk_acked(at(sent));
+                dispersion.on_chunk_acked(at(sent), false);
                 dispersion.on_sack(at(arrived), 2000, true);
             }
             dispersion.rate().unwrap()
@@ -135,10 +152,25 @@ mod tests {
     #[test]
     fn a_sack_over_another_path_ends_a_train() {
         let mut dispersion = heard(&[(0, 50_000)]);
-        dispersion.on_chunk_acked(at(0));
+        dispersion.on_chunk_acked(at(0), false);
         dispersion.on_sack(at(51_000), 2000, false);
-        dispersion.on_chunk_acked(at(0));
+        dispersion.on_chunk_acked(at(0), false);
         dispersion.on_sack(at(52_000), 2000, true);
         assert_eq!(dispersion.rate(), None);
+    }
+
+    /// 2,000 bytes each but for the last SACK, of which the packet asked for it or not.
+    #[test]
+    fn the_delay_of_a_sack_is_no_time_of_the_path() {
+        for (what, last_bytes, asked, rate) in [
+            ("a full SACK", 2000, false, 19_801),
+            ("one for a single packet may have waited", 1000, false, 1_000_000),
+            ("unless it was asked for", 1000, true, 14_851),
+        ] {
+            let mut dispersion = heard(&[(0, 50_000), (0, 52_000)]);
+            dispersion.on_chunk_acked(at(0), asked);
+            dispersion.on_sack(at(252_000), last_bytes, true);
+            assert_eq!(dispersion.rate(), Some(rate), "{what}");
+        }
     }
 }

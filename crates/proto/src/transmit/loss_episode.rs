@@ -101,6 +101,7 @@ mod tests {
             history: History::empty(),
             sent_at,
             was_in_flight: true,
+            asked_for_sack: false,
         }
     }
 

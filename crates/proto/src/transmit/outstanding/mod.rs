@@ -9,7 +9,7 @@ mod search;
 
 use alloc::vec::Vec;
 
-use polypath_wire::{Payload, VirtualPayload};
+use polypath_wire::{DataFlags, Payload, VirtualPayload};
 
 use super::bit_ring::BitRing;
 use super::partial_reliability::Reliability;
@@ -94,6 +94,8 @@ pub(crate) struct Newly {
     pub(crate) history: History,
     pub(crate) sent_at: Instant,
     pub(crate) was_in_flight: bool,
+    /// It told the peer not to delay the SACK.
+    pub(crate) asked_for_sack: bool,
 }
 
 impl OutstandingData {
@@ -391,6 +393,7 @@ impl OutstandingData {
             history: chunk.history,
             sent_at: chunk.sent_at,
             was_in_flight: chunk.fate == Fate::InFlight,
+            asked_for_sack: chunk.flags.contains(DataFlags::IMMEDIATE),
         };
         chunk.history |= History::CREDITED;
         let bits = &mut self.paths[newly.path.index()];

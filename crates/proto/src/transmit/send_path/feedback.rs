@@ -46,7 +46,7 @@ impl SendPath {
             feedback.elsewhere += u64::from(in_flight);
         } else if newly.transmissions == 1 {
             feedback.rates.on_chunk_acked(newly.sent_at);
-            feedback.dispersion.on_chunk_acked(newly.sent_at);
+            feedback.dispersion.on_chunk_acked(newly.sent_at, newly.asked_for_sack);
         }
         if self.arrivals.is_none() {
             feedback.episode.on_acked(now, newly, feedback.rates.shortest_round_trip());

@@ -93,6 +93,11 @@ bench-emulated: setup-rust ## transfers in real time, beside kernel TCP and MPTC
 	scripts/bench_emulated.py conditions || status=1; \
 	exit $$status
 
+.PHONY: ns2
+ns2: setup-rust ## the simulator with the rules of ns-2.35 beside ns-2.35, packet by packet; needs Debian's ns2
+	cargo build --profile optimized --locked --bin polypath
+	scripts/ns2_ladder.py "$(TARGET_DIR)/optimized/polypath"
+
 .PHONY: webrtc
 webrtc: setup-rust ## data channels over DTLS, against dcSCTP and pion
 	tests/webrtc/run.sh

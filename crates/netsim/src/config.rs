@@ -5,8 +5,8 @@ use std::sync::Arc;
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 
 use crate::impair::{
-    BitErrorConfig, GilbertElliottConfig, JitterConfig, Outage, RateTrace, ReorderingConfig, Step,
-    hit_probability,
+    BitErrorConfig, GilbertElliottConfig, JitterConfig, Outage, PacketNumbers, RateTrace,
+    ReorderingConfig, Step, hit_probability,
 };
 use crate::{NetworkId, QueueConfig};
 
@@ -36,6 +36,9 @@ pub struct ChannelConfig {
     /// Probability with which each packet is lost on the medium.
     #[cfg_attr(feature = "serde", serde(default))]
     pub uniform_loss: Fraction,
+    /// Packets that are lost, by their number among those that reach the far end, or would.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub lost_packets: PacketNumbers,
     /// Losses in bursts.
     #[cfg_attr(feature = "serde", serde(default))]
     pub gilbert_elliott: Option<GilbertElliottConfig>,
@@ -72,6 +75,7 @@ impl ChannelConfig {
             mtu: None,
             queue: QueueConfig::default(),
             uniform_loss: Fraction::ZERO,
+            lost_packets: PacketNumbers::default(),
             gilbert_elliott: None,
             bit_errors: None,
             jitter: None,

@@ -10,7 +10,7 @@ use polypath_units::{Duration, Instant};
 pub enum DropCause {
     /// The queue had no room: for the packet itself when it was offered, or, with fair queueing, for all that waited.
     QueueFull,
-    /// Lost on the medium by uniform loss.
+    /// Lost on the medium by uniform loss, or because the configuration names the packet.
     UniformLoss,
     /// Offered, waiting or being sent while the channel was down.
     Outage,

@@ -15,9 +15,9 @@ use polypath_proto::config::{
     WindowUnit,
 };
 use polypath_proto::config::{
-    BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares, OldPathPays,
-    Policies, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide, SmartFastRtx,
-    TailProbes, TailReinjection,
+    AvoidanceBytes, BlockingEstimation, BufferSize, BufferSplit, BufferSplitBy, BufferSplitShares,
+    OldPathPays, Policies, RecoveryGrowth, Reschedule, RescheduleConditions, RescheduleFor,
+    RescheduleSide, SmartFastRtx, TailProbes, TailReinjection,
 };
 use polypath_proto::{AssociationEnd, Duration};
 use polypath_testkit::{
@@ -175,6 +175,8 @@ fn window(draw: &mut Draw) -> Window {
         ssthresh_floor_mtu: draw.pick(&[4, 1, 2]),
         bytes_counted: draw.pick(BytesCounted::ALL),
         slow_start: draw.pick(SlowStart::ALL),
+        avoidance: draw.pick(AvoidanceBytes::ALL),
+        recovery_growth: draw.pick(RecoveryGrowth::ALL),
         reduction: draw.pick(Reduction::ALL),
         idle: draw.pick(IdleRule::ALL),
     }

@@ -16,12 +16,12 @@ use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
 
 use crate::app::{
-    Answers, Gaps, Ledger, MessagePlan, Pieces, Receiver, Sender, Violations, feed, read,
+    Applications, Gaps, Ledger, MessagePlan, Pieces, Receiver, Sender, Violations, feed,
 };
 use crate::frame::{Form, RECOGNISABLE, SctpFrame, SimFrame, Spares};
 use crate::place::Place;
 use crate::probe::{Delivered, Observing, Watch};
-use crate::scenario::{Flow, Scenario};
+use crate::scenario::{Flow, Reading, Scenario};
 
 use associations::Associations;
 use connect::Connect;
@@ -55,6 +55,7 @@ pub(crate) struct Host {
     partners: Vec<Option<usize>>,
     /// Messages that no flow sent.
     strangers: u64,
+    reads: Reading,
     outcome: Outcome,
     established: Option<Instant>,
     unsent: Unsent,
@@ -177,6 +178,7 @@ impl Host {
             pieces: Pieces::default(),
             partners,
             strangers: 0,
+            reads: plan.reads,
             outcome: Outcome::None,
             established: None,
             unsent: Unsent::default(),
@@ -447,6 +449,18 @@ impl Host {
         if let Some(received) = arrived {
             association.handle(&mut cx, received);
         }
+        let mut apps = Applications {
+            senders: &mut self.senders,
+            turn: &mut self.turn,
+            receivers: &mut self.receivers,
+            pieces: &mut self.pieces,
+            partners: &self.partners,
+            strangers: &mut self.strangers,
+        };
+        let is_latest = self.latest == Some(id);
+        if arrived.is_some() && self.reads == Reading::BeforeSack {
+            apps.read(&mut cx, association, ledger, is_latest);
+        }
         let mut outlet = Outlet {
             node: self.node,
             form: self.form,
@@ -461,29 +475,18 @@ impl Host {
                 outlet.send(world, Some(path), ends, frame);
             }
             let Some(event) = association.poll_event() else { break };
-            let is_latest = self.latest == Some(id);
             match event {
                 Event::Established { .. } if is_latest => {
                     self.outcome = Outcome::Established;
                     self.established = Some(cx.now);
                     connect::choose_primary(self.primary, association);
                     tell_oracle(&self.oracle, association);
-                    feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
+                    apps.feed(&mut cx, association, ledger);
                 }
-                Event::Writable if is_latest => {
-                    feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
-                }
-                Event::Readable => {
-                    let answers = Answers { senders: &mut self.senders, partners: &self.partners };
-                    let readers = (&mut self.receivers[..], &mut self.pieces);
-                    let read = read(readers, answers, &mut cx, association, ledger);
-                    self.strangers += read.strangers;
-                    if read.triggered && is_latest {
-                        feed(&mut self.senders, &mut self.turn, &mut cx, association, ledger);
-                    }
-                }
+                Event::Writable if is_latest => apps.feed(&mut cx, association, ledger),
+                Event::Readable => apps.read(&mut cx, association, ledger, is_latest),
                 Event::Abandoned { context, .. } if is_latest => {
-                    let mut senders = self.senders.iter_mut();
+                    let mut senders = apps.senders.iter_mut();
                     if let Some(sender) = senders.find(|s| s.flow() as u32 == context) {
                         sender.note_abandoned();
                     }

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use polypath_units::{ByteCount, Duration, Fraction, Instant};
 
 use crate::impair::{
-    BitErrors, Cursor, Damage, Duplication, GilbertElliott, Hit, Jitter, JitterOrder, RateTrace,
-    Reordering,
+    BitErrors, Cursor, Damage, Duplication, GilbertElliott, Hit, Jitter, JitterOrder, NumberedLoss,
+    RateTrace, Reordering,
 };
 use crate::{ChannelConfig, DropCause, Streams};
 
 /// The impairments of a channel that has any of them.
 #[derive(Debug)]
 pub(crate) struct Medium {
+    numbered_loss: NumberedLoss,
     burst_loss: Option<GilbertElliott>,
     bit_errors: Option<BitErrors>,
     jitter: Option<Jitter>,
@@ -35,6 +36,7 @@ pub(crate) struct Fate {
 impl Medium {
     /// `None` for a channel without any of these.
     pub fn new(config: &ChannelConfig, channel: &str, streams: &Streams) -> Option<Box<Self>> {
+        let numbered_loss = NumberedLoss::new(&config.lost_packets);
         let burst_loss =
             config.gilbert_elliott.map(|config| GilbertElliott::new(&config, channel, streams));
         let bit_errors = config
@@ -49,6 +51,7 @@ impl Medium {
             || config.steps.iter().any(|step| step.delay.is_some())
             || config.rate_trace.as_ref().is_some_and(|trace| trace.has_delays());
         let medium = Self {
+            numbered_loss,
             burst_loss,
             bit_errors,
             jitter,
@@ -104,6 +107,7 @@ impl Medium {
     /// What happens to a packet of this length. Each impairment draws for each packet, whatever
     /// the others did, so that they do not disturb each other.
     pub fn judge(&mut self, bytes: u32) -> Fate {
+        let numbered = self.numbered_loss.judge();
         let burst = self.burst_loss.as_mut().and_then(GilbertElliott::judge);
         let hit = self.bit_errors.as_mut().and_then(|errors| errors.judge(bytes));
         let duplicated = self.duplication.as_mut().is_some_and(Duplication::judge);
@@ -112,7 +116,7 @@ impl Medium {
             Some(Hit::Damaged(damage)) => (None, Some(damage)),
             None => (None, None),
         };
-        Fate { lost: burst.or(error), damage, duplicated }
+        Fate { lost: numbered.or(burst).or(error), damage, duplicated }
     }
 
     /// Notes that what has this place in the order is a copy.
@@ -125,6 +129,7 @@ impl Medium {
     fn is_any(&self) -> bool {
         self.overtaking
             || self.trace.is_some()
+            || self.numbered_loss.is_any()
             || self.burst_loss.is_some()
             || self.bit_errors.is_some()
             || self.jitter.is_some()

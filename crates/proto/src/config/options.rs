@@ -105,6 +105,8 @@ impl AssociationOptions {
             max_burst: Some(match policies.burst {
                 Burst::MaxBurst(packets)
                 | Burst::MaxBurstAfterLoss(packets)
+                | Burst::MaxBurstOnce(packets)
+                | Burst::MaxBurstFromRetransmission(packets)
                 | Burst::UseItOrLoseIt(packets)
                 | Burst::CongestionWindowLimiting(packets) => packets,
                 Burst::Off => 0,
@@ -189,6 +191,8 @@ fn with_packets(burst: Burst, packets: u32) -> Burst {
     match (burst, packets) {
         (_, 0) => Burst::Off,
         (Burst::MaxBurstAfterLoss(_), _) => Burst::MaxBurstAfterLoss(packets),
+        (Burst::MaxBurstOnce(_), _) => Burst::MaxBurstOnce(packets),
+        (Burst::MaxBurstFromRetransmission(_), _) => Burst::MaxBurstFromRetransmission(packets),
         (Burst::UseItOrLoseIt(_), _) => Burst::UseItOrLoseIt(packets),
         (Burst::CongestionWindowLimiting(_), _) => Burst::CongestionWindowLimiting(packets),
         (Burst::MaxBurst(_) | Burst::Off, _) => Burst::MaxBurst(packets),

@@ -54,6 +54,9 @@ presets!(
     DreibholzAsymmetric = "dreibholz-asymmetric",
     /// What ns-2's CMT of 2005 does, for comparing results with it.
     Ns22005 = "ns2-2005",
+    /// The rules of ns-2.35's CMT agent, for comparing runs with it packet by packet; its applications read before the SACK
+    /// (`association.reads` of scenarios).
+    Ns2235 = "ns2-2.35",
     /// What the SCTP of INET does with the defaults of `dreibholz-model` table 1, and CMT on, for comparing results with
     /// it; later versions of INET have other defaults.
     Inet = "inet",
@@ -80,6 +83,7 @@ impl Preset {
             Self::Balia => coupled(CongestionAlgorithm::Balia),
             Self::DreibholzAsymmetric => dreibholz_asymmetric(),
             Self::Ns22005 => ns2_2005(),
+            Self::Ns2235 => ns2_2_35(),
             Self::Inet => inet(),
             Self::Recommended => recommended(),
         }
@@ -142,6 +146,10 @@ fn rfc9260() -> Policies {
         tail_probe: TailProbes::Off,
         smart_fast_rtx: SmartFastRtx::Off,
         t3_restart: T3Restart::Rfc,
+        advertised_window: AdvertisedWindow {
+            bytes_counted: BytesCounted::Payload,
+            updates: WindowUpdates::On,
+        },
         nr_sack: NrSack::Off,
         reneging: Reneging::Never,
         peer_reorder_limit: PeerReorderLimit::Off,
@@ -157,16 +165,7 @@ fn rfc9260() -> Policies {
         pacing: Pacing::Off,
         congestion: CongestionAlgorithm::Rfc9260,
         path_groups: PathGroups::All,
-        window: Window {
-            initial_cwnd: InitialCwnd::Rfc9260,
-            initial_ssthresh: InitialSsthresh::Unlimited,
-            unit: WindowUnit::Pmdcs,
-            ssthresh_floor_mtu: 4,
-            bytes_counted: BytesCounted::WithHeader,
-            slow_start: SlowStart::PerSack,
-            reduction: Reduction::AtOnce,
-            idle: IdleRule::Rfc9260,
-        },
+        window: rfc9260_window(),
         rto: Rto {
             initial: Duration::from_secs(1),
             min: Duration::from_secs(1),
@@ -184,6 +183,21 @@ fn rfc9260() -> Policies {
         message_interleaving: MessageInterleaving::Off,
         send_buffer: BufferSize::Bytes,
         receive_buffer: BufferSize::Bytes,
+    }
+}
+
+fn rfc9260_window() -> Window {
+    Window {
+        initial_cwnd: InitialCwnd::Rfc9260,
+        initial_ssthresh: InitialSsthresh::Unlimited,
+        unit: WindowUnit::Pmdcs,
+        ssthresh_floor_mtu: 4,
+        bytes_counted: BytesCounted::WithHeader,
+        slow_start: SlowStart::PerSack,
+        avoidance: AvoidanceBytes::All,
+        recovery_growth: RecoveryGrowth::Off,
+        reduction: Reduction::AtOnce,
+        idle: IdleRule::Rfc9260,
     }
 }
 
@@ -254,6 +268,28 @@ fn ns2_2005() -> Policies {
         },
         burst: Burst::MaxBurstAfterLoss(4),
         ..cmt()
+    }
+}
+
+fn ns2_2_35() -> Policies {
+    Policies {
+        path_order: PathOrder::RotatingNewData,
+        burst: Burst::MaxBurstFromRetransmission(4),
+        delayed_ack: DelayedAck {
+            first_data: FirstData::Delayed,
+            count: DacCount::SackFlagsInGaps,
+            ..ns2_2005().delayed_ack
+        },
+        advertised_window: AdvertisedWindow {
+            bytes_counted: BytesCounted::WithHeader,
+            updates: WindowUpdates::Off,
+        },
+        window: Window {
+            avoidance: AvoidanceBytes::OfFullWindow,
+            recovery_growth: RecoveryGrowth::On,
+            ..ns2_2005().window
+        },
+        ..ns2_2005()
     }
 }
 

@@ -2,79 +2,10 @@
 
 use super::*;
 
-/// A key of [`Policies`].
-#[derive(Clone, Copy, Debug)]
-pub struct PolicyKey {
-    /// Its name, with dots between the steps (`delayed_ack.packets`).
-    pub key: &'static str,
-    /// What it decides.
-    pub meaning: &'static str,
-    /// Where it is defined: RFC, draft or paper with section.
-    pub source: &'static str,
-    /// What it can be.
-    pub values: PolicyValues,
-}
+mod entry;
 
-/// What a key can be.
-#[derive(Clone, Copy, Debug)]
-pub enum PolicyValues {
-    /// One of these names.
-    Choice(&'static [PolicyValue]),
-    /// One of these names, or, where an example has `{ name = parameter }`, a name with a parameter.
-    Parameterized(&'static [PolicyExample]),
-    /// A number or quantity.
-    Quantity {
-        /// What is counted or measured, with its bounds.
-        what: &'static str,
-        /// An example as it stands in a file.
-        example: &'static str,
-    },
-}
-
-/// A value with a parameter.
-#[derive(Clone, Copy, Debug)]
-pub struct PolicyExample {
-    /// Name and meaning.
-    pub value: PolicyValue,
-    /// How it stands in a file (`{ max-burst = 4 }`, `"off"`).
-    pub example: &'static str,
-}
-
-const fn choice(
-    key: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-    values: &'static [PolicyValue],
-) -> PolicyKey {
-    PolicyKey { key, meaning, source, values: PolicyValues::Choice(values) }
-}
-
-const fn parameterized(
-    key: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-    values: &'static [PolicyExample],
-) -> PolicyKey {
-    PolicyKey { key, meaning, source, values: PolicyValues::Parameterized(values) }
-}
-
-const fn quantity(
-    key: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-    what: &'static str,
-    example: &'static str,
-) -> PolicyKey {
-    PolicyKey { key, meaning, source, values: PolicyValues::Quantity { what, example } }
-}
-
-const fn example(
-    name: &'static str,
-    meaning: &'static str,
-    example: &'static str,
-) -> PolicyExample {
-    PolicyExample { value: PolicyValue { name, meaning }, example }
-}
+pub use entry::{PolicyExample, PolicyKey, PolicyValues};
+use entry::{choice, example, parameterized, quantity};
 
 /// Every key of [`Policies`], in the order in which reference pages list them.
 pub const POLICY_KEYS: &[PolicyKey] = &[
@@ -354,6 +285,18 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         T3Restart::VALUES,
     ),
     choice(
+        "advertised_window.bytes_counted",
+        "Which bytes of a chunk take room in the receive window, at both ends.",
+        "RFC 9260 section 6.2.1; ns-2",
+        BytesCounted::VALUES,
+    ),
+    choice(
+        "advertised_window.updates",
+        "Whether the receiver tells of room that the application has made.",
+        "RFC 9260 section 6.2; ns-2",
+        WindowUpdates::VALUES,
+    ),
+    choice(
         "nr_sack",
         "Non-renegable acknowledgement.",
         "draft-tuexen-tsvwg-sctp-multipath section 4; dreibholz-asymmetric II",
@@ -473,6 +416,17 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
                 "{ max-burst-after-loss = 4 }",
             ),
             example(
+                "max-burst-once",
+                "n packets per path and SACK, however many that one acknowledges; but only once a fast retransmission has been \
+                 cumulatively acknowledged, until it has limited a flush (ns-2.35).",
+                "{ max-burst-once = 4 }",
+            ),
+            example(
+                "max-burst-from-retransmission",
+                "The same limit, from the first time on that a retransmitted chunk is cumulatively acknowledged (ns-2.35's CMT).",
+                "{ max-burst-from-retransmission = 4 }",
+            ),
+            example(
                 "use-it-or-lose-it",
                 "A larger window is cut to flight + n units.",
                 "{ use-it-or-lose-it = 4 }",
@@ -558,6 +512,18 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "How much a SACK lets a window grow in slow start.",
         "RFC 9260 section 7.2.1",
         SlowStart::VALUES,
+    ),
+    choice(
+        "window.avoidance",
+        "Which acknowledged bytes let a window grow in congestion avoidance.",
+        "RFC 9260 section 7.2.2; ns-2",
+        AvoidanceBytes::VALUES,
+    ),
+    choice(
+        "window.recovery_growth",
+        "Whether windows grow in fast recovery.",
+        "RFC 9260 section 7.2.1; ns-2",
+        RecoveryGrowth::VALUES,
     ),
     choice(
         "window.reduction",

@@ -10,7 +10,7 @@ use super::{
     Acked, Context, Controller, Correction, CorrectionCause, EcnMarks, Idle, Loss, LossCause,
     SpuriousLoss, Timeout,
 };
-use crate::config::CongestionAlgorithm;
+use crate::config::{CongestionAlgorithm, RecoveryGrowth};
 
 /// Window of one path by section 7.2 of RFC 9260, alone or coupled: the RFC decides when it grows; the coupling decides by
 /// how much, and what a loss leaves.
@@ -80,7 +80,8 @@ impl Aimd {
 impl Controller for Aimd {
     fn on_ack(&mut self, cx: &Context<'_>, acked: &Acked) {
         self.coupling.intervals.on_acked(acked.acked_bytes);
-        if acked.acked_bytes == 0 || acked.in_recovery {
+        let rests = acked.in_recovery && cx.path.recovery_growth == RecoveryGrowth::Off;
+        if acked.acked_bytes == 0 || rests {
             return;
         }
         let due = self.adjustment.due(&self.window, cx.path, acked);

@@ -40,9 +40,34 @@ pub(crate) struct Limit {
     pub(crate) ssthresh: u64,
 }
 
+/// Whether a limit holds that a retransmission brings about ([`Burst::MaxBurstOnce`], [`Burst::MaxBurstFromRetransmission`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LimitAfterRepair {
+    pub(crate) is_armed: bool,
+}
+
+impl LimitAfterRepair {
+    /// A retransmitted chunk was cumulatively acknowledged; `fast` if missing reports caused that.
+    pub(crate) fn on_repaired(&mut self, policy: Burst, fast: bool) {
+        self.is_armed |= match policy {
+            Burst::MaxBurstOnce(_) => fast,
+            Burst::MaxBurstFromRetransmission(_) => true,
+            _ => false,
+        };
+    }
+
+    /// A flush ends, `limited` by this.
+    pub(crate) fn on_flush(&mut self, policy: Burst, limited: bool) {
+        self.is_armed &= !(limited && matches!(policy, Burst::MaxBurstOnce(_)));
+    }
+}
+
 /// The limit that holds in an association that has retransmitted this many chunks.
-pub(crate) fn in_force(policy: Burst, retransmissions: u64) -> Burst {
+pub(crate) fn in_force(policy: Burst, retransmissions: u64, repaired: LimitAfterRepair) -> Burst {
     match policy {
+        Burst::MaxBurstOnce(_) | Burst::MaxBurstFromRetransmission(_) if !repaired.is_armed => {
+            Burst::Off
+        }
         Burst::MaxBurstAfterLoss(_) if retransmissions == 0 => Burst::Off,
         Burst::MaxBurstAfterLoss(n) => Burst::MaxBurst(n),
         policy => policy,
@@ -60,6 +85,11 @@ pub(crate) fn limit(policy: Burst, view: &BurstView) -> Limit {
     match policy {
         Burst::MaxBurst(n) | Burst::MaxBurstAfterLoss(n) => {
             Limit { flush: within(n), cwnd, ssthresh }
+        }
+        // The limit of a flush, whatever it answers.
+        Burst::MaxBurstOnce(n) | Burst::MaxBurstFromRetransmission(n) => {
+            let burst = u64::from(n.max(1)).saturating_mul(view.unit);
+            Limit { flush: cwnd.min(view.flight.saturating_add(burst)), cwnd, ssthresh }
         }
         Burst::UseItOrLoseIt(n) => {
             let cut = within(n);
@@ -109,7 +139,29 @@ mod tests {
             (Burst::UseItOrLoseIt(3), 0, Burst::UseItOrLoseIt(3)),
             (Burst::Off, 9, Burst::Off),
         ] {
-            assert_eq!(in_force(policy, retransmissions), expected, "{policy:?}");
+            let repaired = LimitAfterRepair::default();
+            assert_eq!(in_force(policy, retransmissions, repaired), expected, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_may_wait_for_a_repair() {
+        let (once, ever) = (Burst::MaxBurstOnce(4), Burst::MaxBurstFromRetransmission(4));
+        for (what, policy, fast, limited, expected) in [
+            ("no such policy", Burst::MaxBurst(4), true, false, Burst::MaxBurst(4)),
+            ("after a fast retransmission", once, true, false, once),
+            ("until it has limited a flush", once, true, true, Burst::Off),
+            ("not after a timeout", once, false, false, Burst::Off),
+            ("after any retransmission", ever, false, false, ever),
+            ("for ever", ever, false, true, ever),
+        ] {
+            let mut repaired = LimitAfterRepair::default();
+            if policy != Burst::MaxBurst(4) {
+                assert_eq!(in_force(policy, 9, repaired), Burst::Off, "{what}: before");
+            }
+            repaired.on_repaired(policy, fast);
+            repaired.on_flush(policy, limited);
+            assert_eq!(in_force(policy, 9, repaired), expected, "{what}");
         }
     }
 

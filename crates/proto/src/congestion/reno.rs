@@ -6,7 +6,7 @@
 use super::Parameters;
 use super::window::CongestionWindow;
 use super::{Acked, Idle, Pause};
-use crate::config::IdleRule;
+use crate::config::{AvoidanceBytes, IdleRule};
 
 /// What a SACK lets a window grow by, before any coupling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,14 +54,17 @@ impl Reno {
             self.partial_bytes_acked = 0;
         } else {
             // Congestion avoidance, section 7.2.2.
-            self.partial_bytes_acked += acked.acked_bytes;
+            self.partial_bytes_acked += match p.avoidance {
+                AvoidanceBytes::All => acked.acked_bytes,
+                AvoidanceBytes::OfFullWindow => of_full_window(acked, window_was_full),
+            };
             if self.partial_bytes_acked >= window.cwnd {
                 if window_was_full {
                     if acked.advanced {
                         self.partial_bytes_acked -= window.cwnd;
                         due = Growth::Avoidance(p.unit);
                     }
-                } else {
+                } else if p.avoidance == AvoidanceBytes::All {
                     self.partial_bytes_acked = window.cwnd;
                 }
             }
@@ -111,6 +114,13 @@ impl Reno {
             self.partial_bytes_acked = 0;
         }
     }
+}
+
+/// What counts in ns-2's congestion avoidance.
+fn of_full_window(acked: &Acked, window_was_full: bool) -> u64 {
+    let cumulative = acked.acked_bytes.saturating_sub(acked.acked_in_gaps);
+    let in_gaps = if acked.advanced { acked.acked_in_gaps } else { 0 };
+    in_gaps + if window_was_full { cumulative } else { 0 }
 }
 
 /// The threshold after a loss, section 7.2.3.

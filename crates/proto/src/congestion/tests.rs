@@ -5,8 +5,8 @@ use super::testing::{acked, controller, on_ack, on_fast_retransmit, on_timeout};
 use super::window::{Family, sharers};
 use super::*;
 use crate::config::{
-    BytesCounted, CongestionAlgorithm, IdleRule, InitialCwnd, InitialSsthresh, PathGroups, Preset,
-    Reduction, SlowStart, Window as WindowPolicy, WindowUnit,
+    AvoidanceBytes, BytesCounted, CongestionAlgorithm, IdleRule, InitialCwnd, InitialSsthresh,
+    PathGroups, Preset, RecoveryGrowth, Reduction, SlowStart, Window as WindowPolicy, WindowUnit,
 };
 use crate::{Duration, PathId};
 
@@ -224,6 +224,8 @@ fn initial_windows() {
         ssthresh_floor_mtu: 4,
         bytes_counted: BytesCounted::WithHeader,
         slow_start: SlowStart::PerSack,
+        avoidance: AvoidanceBytes::All,
+        recovery_growth: RecoveryGrowth::Off,
         reduction: Reduction::AtOnce,
         idle: IdleRule::Rfc9260,
     };

@@ -12,9 +12,9 @@ use crate::config::DacCount;
 /// What a SACK newly acknowledges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DacView {
-    /// Number of paths with newly acknowledged chunks.
+    /// Number of paths with newly acknowledged chunks, or with such in gap ack blocks (`sack-flags-in-gaps`).
     pub(crate) paths_with_news: usize,
-    /// Lowest TSN newly acknowledged.
+    /// Lowest TSN newly acknowledged; of those paths, where that matters.
     pub(crate) lowest_newly_acked: Tsn,
     /// The count in the SACK's flags (0 to 3).
     pub(crate) packets: u8,
@@ -29,13 +29,13 @@ pub(crate) fn count_in_flags(flags: u8) -> u8 {
 pub(crate) fn missing_report_weight(policy: DacCount, view: &DacView, missing: Tsn) -> u8 {
     match policy {
         DacCount::Off => 1,
-        DacCount::SackFlags | DacCount::CountZeroWhenNotDelayed
+        DacCount::SackFlags | DacCount::SackFlagsInGaps | DacCount::CountZeroWhenNotDelayed
             if view.paths_with_news > 1 || view.lowest_newly_acked.is_before(missing) =>
         {
             1
         }
         // A peer that does not count leaves the bits 0.
-        DacCount::SackFlags => view.packets.max(1),
+        DacCount::SackFlags | DacCount::SackFlagsInGaps => view.packets.max(1),
         // Here a count of 0 is believed: a lost chunk is then found by its timeout only.
         DacCount::CountZeroWhenNotDelayed => view.packets,
     }

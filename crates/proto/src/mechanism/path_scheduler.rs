@@ -30,6 +30,8 @@ pub(crate) struct LastTurn {
     pub(crate) primary: u8,
     /// The path that was served last.
     pub(crate) last_served: u8,
+    /// The path that carried new data last.
+    pub(crate) last_new: u8,
 }
 
 /// Place of a path in the order, lowest first; of equal ones the one that comes first in the path table.
@@ -44,6 +46,7 @@ fn rank(policy: PathOrder, c: &SchedulerCandidate, turn: LastTurn) -> Option<Pat
         PathOrder::Primary | PathOrder::Fixed => (0, 0),
         PathOrder::SmallestLastTransmission => (c.last_transmission, 0),
         PathOrder::Rotating => (u64::from(c.index <= turn.last_served), 0),
+        PathOrder::RotatingNewData => (u64::from(c.index <= turn.last_new), 0),
         PathOrder::Random => (c.lot.into(), 0),
         PathOrder::LargestSpace => (largest(c.free_cwnd), 0),
         PathOrder::LargestSsthresh => (largest(c.ssthresh), 0),
@@ -104,12 +107,13 @@ mod tests {
             candidate(3, 5, 4500, 6000, 20, 12),
             candidate(4, 7, 0, 9000, 90, 80),
         ];
-        let turn = LastTurn { primary: 3, last_served: 1 };
+        let turn = LastTurn { primary: 3, last_served: 1, last_new: 0 };
         for (policy, expected) in [
             (PathOrder::Primary, &[3][..]),
             (PathOrder::Fixed, &[0, 1, 3, 4]),
             (PathOrder::SmallestLastTransmission, &[1, 3, 4, 0]),
             (PathOrder::Rotating, &[3, 4, 0, 1]),
+            (PathOrder::RotatingNewData, &[1, 3, 4, 0]),
             (PathOrder::Random, &[1, 3, 0, 4]),
             (PathOrder::LargestSpace, &[1, 3, 0, 4]),
             (PathOrder::LargestSsthresh, &[1, 4, 0, 3]),
@@ -118,7 +122,7 @@ mod tests {
         ] {
             assert_eq!(order(policy, &candidates, turn).as_slice(), expected, "{policy:?}");
         }
-        let primary_failed = LastTurn { primary: 2, last_served: 1 };
+        let primary_failed = LastTurn { primary: 2, ..turn };
         assert!(order(PathOrder::Primary, &candidates, primary_failed).is_empty());
     }
 }

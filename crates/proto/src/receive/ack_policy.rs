@@ -34,6 +34,8 @@ pub struct PacketSummary {
     pub immediate: bool,
     /// Whether TSNs were missing before the packet or are missing after it.
     pub gaps: bool,
+    /// Whether TSNs are missing after it.
+    pub leaves_gaps: bool,
 }
 
 impl PacketSummary {
@@ -179,7 +181,11 @@ impl AckPolicy {
     fn is_urgent(&self, packet: PacketSummary, delay: Duration) -> bool {
         let only_repeated = packet.new_chunks == 0;
         // RFC 9260 section 6.7: as long as there is a gap; RFC 5681 section 4.2: also when one is filled.
-        let gap = packet.gaps && self.policy.on_gap == GapAck::Immediate;
+        let gap = match self.policy.on_gap {
+            GapAck::Immediate => packet.gaps,
+            GapAck::WhileOpen => packet.leaves_gaps,
+            GapAck::Delayed => false,
+        };
         // RFC 9260 section 5.1: the first DATA chunk of the association.
         self.first
             || only_repeated
@@ -214,7 +220,9 @@ impl AckPolicy {
         let flags = match self.policy.count {
             DacCount::Off => 0,
             DacCount::CountZeroWhenNotDelayed if self.answers_every_packet() => 0,
-            DacCount::SackFlags | DacCount::CountZeroWhenNotDelayed => self.packets.min(3) << 6,
+            DacCount::SackFlags | DacCount::SackFlagsInGaps | DacCount::CountZeroWhenNotDelayed => {
+                self.packets.min(3) << 6
+            }
         };
         self.packets = 0;
         self.need = Need::Nothing;

@@ -34,7 +34,7 @@ use self::reassembly::interleaved::Taken;
 use self::reassembly::{Aside, Dropped, Reassembly};
 use self::rwnd::ReceiveWindow;
 use self::tsn_map::{Arrival, TsnMap, WideTsn};
-use crate::config::{BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
+use crate::config::{AdvertisedWindow, BufferBounds, BufferSize, DelayedAck, NrSack, Reneging};
 use crate::types::{PathSet, PathTimes, UserDataChunk};
 use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
@@ -62,6 +62,8 @@ pub struct ReceiverConfig {
     pub mtu: u16,
     /// When to acknowledge.
     pub policy: DelayedAck,
+    /// What the window is, and when it is told.
+    pub advertised_window: AdvertisedWindow,
     /// Whether, and with what promise, NR-SACKs take the place of SACKs.
     pub nr_sack: NrSack,
     /// Whether what was acknowledged may be discarded.
@@ -192,7 +194,7 @@ impl Receiver {
             // Not what the window has bytes: unordered messages above a gap are delivered and open it again.
             tsns: TsnMap::new(config.initial_peer_tsn, u32::MAX),
             latest: LatestTsns::default(),
-            window: ReceiveWindow::new(first, config.mtu),
+            window: ReceiveWindow::new(first, config.mtu, config.advertised_window, config.chunk),
             reassembly,
             acks: AckPolicy::new(config.policy),
             promise,
@@ -331,7 +333,8 @@ impl Receiver {
             self.release_excess();
         }
         let mut packet = self.packet;
-        packet.gaps |= self.tsns.has_gaps();
+        packet.leaves_gaps = self.tsns.has_gaps();
+        packet.gaps |= packet.leaves_gaps;
         if packet.has_data() {
             self.sack_path = Some(path);
             self.sources.insert(path);

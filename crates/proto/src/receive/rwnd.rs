@@ -3,6 +3,8 @@
 use core::mem;
 
 use super::budget::Share;
+use crate::config::{AdvertisedWindow, WindowUpdates};
+use crate::types::UserDataChunk;
 
 /// What a chunk is taken to cost beyond its user data: bookkeeping, allocator, its share of a tree node.
 const CHUNK_OVERHEAD: u64 = 256;
@@ -26,14 +28,26 @@ pub struct ReceiveWindow {
     memory: u64,
     peak: u32,
     mtu: u16,
+    /// What a chunk takes beside its user data.
+    header: u32,
+    updates: WindowUpdates,
     share: Share,
 }
 
 impl ReceiveWindow {
     /// An empty buffer of `buffer` bytes that the handshake has advertised.
-    pub fn new(buffer: u32, mtu: u16) -> Self {
-        let share = Share::default();
-        Self { buffer, mtu, buffered: 0, memory: 0, peak: 0, credit: buffer, share }
+    pub fn new(buffer: u32, mtu: u16, rules: AdvertisedWindow, chunk: UserDataChunk) -> Self {
+        Self {
+            buffer,
+            mtu,
+            header: chunk.counted_header(rules.bytes_counted),
+            updates: rules.updates,
+            buffered: 0,
+            memory: 0,
+            peak: 0,
+            credit: buffer,
+            share: Share::default(),
+        }
     }
 
     /// Counts what is held in a budget, too.
@@ -77,22 +91,28 @@ impl ReceiveWindow {
 
     /// Takes in a chunk with `len` bytes of user data.
     pub fn hold(&mut self, len: usize) {
-        self.buffered += len as u64;
+        let room = self.room_of(len, 1);
+        self.buffered += room;
         self.set_memory(self.memory + len as u64 + CHUNK_OVERHEAD);
         self.peak = self.peak.max(u32::try_from(self.buffered).unwrap_or(u32::MAX));
-        self.credit = self.credit.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX));
+        self.credit = self.credit.saturating_sub(u32::try_from(room).unwrap_or(u32::MAX));
     }
 
     /// Gives back what a message held that had `len` bytes of user data in `chunks` chunks.
     pub fn release(&mut self, len: usize, chunks: usize) {
-        self.buffered = self.buffered.saturating_sub(len as u64);
+        self.buffered = self.buffered.saturating_sub(self.room_of(len, chunks));
         self.set_memory(self.memory.saturating_sub(len as u64 + CHUNK_OVERHEAD * chunks as u64));
     }
 
     /// Nothing is held any more but these bytes in so many chunks.
     pub fn keep_only(&mut self, len: usize, chunks: usize) {
-        self.buffered = len as u64;
+        self.buffered = self.room_of(len, chunks);
         self.set_memory(len as u64 + CHUNK_OVERHEAD * chunks as u64);
+    }
+
+    /// Room that so many bytes of user data take in so many chunks.
+    fn room_of(&self, len: usize, chunks: usize) -> u64 {
+        len as u64 + u64::from(self.header) * chunks as u64
     }
 
     fn set_memory(&mut self, bytes: u64) {
@@ -105,7 +125,8 @@ impl ReceiveWindow {
     pub fn a_rwnd(&self) -> u32 {
         let free = self.free();
         let step = u32::from(self.mtu).min(self.buffer / 2);
-        if self.buffered > 0 && free > self.credit && free - self.credit < step {
+        let holds_back = self.buffered > 0 && self.updates == WindowUpdates::On;
+        if holds_back && free > self.credit && free - self.credit < step {
             self.credit
         } else {
             free
@@ -122,6 +143,9 @@ impl ReceiveWindow {
     /// nothing new arrived: by a quarter of the buffer, or by two packets when it may have stopped the peer
     /// (RFC 9260 section 6.2).
     pub fn update_is_due(&self) -> bool {
+        if self.updates == WindowUpdates::Off {
+            return false;
+        }
         let opened = self.free().saturating_sub(self.credit);
         let mtu = u32::from(self.mtu);
         let step = (2 * mtu).min(self.buffer / 2).max(1);
@@ -165,11 +189,13 @@ impl Drop for ReceiveWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{BytesCounted, Preset};
     use crate::receive::budget::{Budget, SharedBudget};
 
     /// A window with `buffer` bytes, MTU 1500, of which a SACK has advertised everything.
     fn window(buffer: u32) -> ReceiveWindow {
-        ReceiveWindow::new(buffer, 1500)
+        let rules = Preset::Rfc9260.policies().advertised_window;
+        ReceiveWindow::new(buffer, 1500, rules, UserDataChunk::Data)
     }
 
     fn filled(buffer: u32, chunks: u32, len: usize) -> ReceiveWindow {
@@ -324,5 +350,23 @@ mod tests {
         assert!(2 * waiting + 2 * 32 <= CHUNK_OVERHEAD as usize, "{waiting}");
         let fragment = crate::receive::reassembly::interleaved::FRAGMENT_BYTES;
         assert!(fragment + 2 * 32 <= CHUNK_OVERHEAD as usize, "{fragment}");
+    }
+
+    /// As in ns-2: the chunk header takes room, and room is told with the next SACK, to the byte.
+    #[test]
+    fn headers_take_room_and_updates_are_left_out() {
+        let (bytes_counted, updates) = (BytesCounted::WithHeader, WindowUpdates::Off);
+        let rules = AdvertisedWindow { bytes_counted, updates };
+        let mut window = ReceiveWindow::new(5 * 1468, 1500, rules, UserDataChunk::Data);
+        (0..4).for_each(|_| window.hold(1452));
+        assert_eq!(window.advertise(), 1468);
+        window.hold(1452);
+        assert!(!window.has_space());
+        window.release(100, 0);
+        assert_eq!((window.update_is_due(), window.advertise()), (false, 100));
+        window.release(4 * 1452, 4);
+        assert_eq!((window.update_is_due(), window.advertise()), (false, 4 * 1468 + 100));
+        window.keep_only(1452, 1);
+        assert_eq!(window.advertise(), 4 * 1468);
     }
 }

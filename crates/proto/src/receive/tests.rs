@@ -24,6 +24,7 @@ fn config() -> ReceiverConfig {
         inbound_streams: 4,
         mtu: 1500,
         policy: Preset::Rfc9260.policies().delayed_ack,
+        advertised_window: Preset::Rfc9260.policies().advertised_window,
         nr_sack: NrSack::Off,
         reneging: Reneging::Never,
         reorder_limit: None,

@@ -330,6 +330,11 @@ impl Transmitter {
             }
             probe.on(now, ProbeEvent::ChunkAcked { path: newly.path, tsn });
         });
+        let repaired = delta.freed_history;
+        if repaired.intersects(History::FAST_RETRANSMITTED | History::TIMER_RETRANSMITTED) {
+            let fast = repaired.contains(History::FAST_RETRANSMITTED);
+            self.repaired.on_repaired(cx.config.policies.burst, fast);
+        }
         for (path, news) in self.paths.iter_mut().zip(&delta.paths) {
             path.flight = path.flight.saturating_sub(news.flight_bytes);
             path.counters.data_bytes_acked += news.user_bytes;

@@ -214,6 +214,7 @@ impl Snapshot<'_> {
         LastTurn {
             primary: self.book.primary_or_stand_in(self.usable).0,
             last_served: self.tx.last_served,
+            last_new: self.tx.last_new,
         }
     }
 

@@ -87,6 +87,8 @@ impl Transmitter {
             burst: match cx.config.policies.burst {
                 Burst::MaxBurst(n)
                 | Burst::MaxBurstAfterLoss(n)
+                | Burst::MaxBurstOnce(n)
+                | Burst::MaxBurstFromRetransmission(n)
                 | Burst::UseItOrLoseIt(n)
                 | Burst::CongestionWindowLimiting(n) => u64::from(n),
                 Burst::Off => u64::MAX / u64::from(u32::MAX),

@@ -7,6 +7,7 @@ use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
 use super::partial_reliability::Reliability;
 use super::queue::{Asking, NextChunk};
+use super::send_path::SendPath;
 use super::send_path::flight_bytes;
 use super::{Flush, SendCx, SendPhase, Transmitter};
 use crate::config::{AssociationConfig, Burst, PerTsn, SackRequest, T3Restart};
@@ -27,9 +28,11 @@ impl Transmitter {
         }
         let sacks = self.flush.sacks;
         let limit = match cx.config.policies.burst {
-            after_loss @ Burst::MaxBurstAfterLoss(_) => {
+            conditional @ (Burst::MaxBurstAfterLoss(_)
+            | Burst::MaxBurstOnce(_)
+            | Burst::MaxBurstFromRetransmission(_)) => {
                 let repeated = self.paths.iter().map(|path| path.counters.retransmissions());
-                burst::in_force(after_loss, repeated.sum())
+                burst::in_force(conditional, repeated.sum(), self.repaired)
             }
             always => always,
         };
@@ -46,6 +49,10 @@ impl Transmitter {
     pub(crate) fn end_flush(&mut self, config: &AssociationConfig) {
         self.flush = Flush::default();
         let waits = !self.queue.is_empty() || self.outstanding.lost_count() > 0;
+        if self.repaired.is_armed && waits && self.peer_window_admits(self.max_fragment) {
+            let limited = self.paths.iter().any(SendPath::is_limited_in_flush);
+            self.repaired.on_flush(config.policies.burst, limited);
+        }
         for path in self.paths.iter_mut() {
             let train = train_bytes_beside(config, path);
             path.end_flush(waits, train);
@@ -356,6 +363,9 @@ impl Transmitter {
         cause: TransmissionCause,
     ) {
         self.stats.data_chunks_sent += 1;
+        if cause == TransmissionCause::New {
+            self.last_new = path.0;
+        }
         let counters = &mut self.paths[path].counters;
         counters.data_chunks_sent += 1;
         counters.data_bytes_sent += u64::from(user_bytes);

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::recovery::Losses;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
-use crate::config::{FastRecoveryScope, MissingReports, Policies, SplitFastRetransmit};
+use crate::config::{DacCount, FastRecoveryScope, MissingReports, Policies, SplitFastRetransmit};
 use crate::mechanism::dac::{self, DacView};
 use crate::mechanism::multiple_fast_rtx::{self, RepeatView};
 use crate::mechanism::reordering::{Reordering, RoundTrips, Transmission};
@@ -116,11 +116,12 @@ impl Transmitter {
         let Some(lowest_newly_acked) = delta.lowest_newly_acked else { return lost_on };
         let config = cx.config;
         let policies = &config.policies;
-        let dac = DacView {
-            paths_with_news: delta.paths_with_news(),
-            lowest_newly_acked,
-            packets: dac::count_in_flags(flags),
+        let packets = dac::count_in_flags(flags);
+        let (paths_with_news, lowest_newly_acked) = match policies.delayed_ack.count {
+            DacCount::SackFlagsInGaps => delta.gap_news().unwrap_or((0, lowest_newly_acked)),
+            _ => (delta.paths_with_news(), lowest_newly_acked),
         };
+        let dac = DacView { paths_with_news, lowest_newly_acked, packets };
         let srtt = self.round_trips_that_count(cx);
         let soonest = self.paths.iter().map(SendPath::soonest_answer).collect();
         let evidence = Evidence { policies, delta, dac, now: cx.now, srtt, soonest };

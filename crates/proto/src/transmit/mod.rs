@@ -69,6 +69,7 @@ use smallvec::SmallVec;
 
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
 use crate::config::{AssociationConfig, BufferBounds};
+use crate::congestion::burst::LimitAfterRepair;
 use crate::congestion::recovery::FastRecovery;
 use crate::extension::ecn::reaction::Reactions;
 use crate::mechanism::goodput_guard::GoodputGuard;
@@ -169,6 +170,10 @@ pub(crate) struct Transmitter {
     pub(crate) forward: Forward,
     /// The peer's receive window as it last announced it.
     pub(crate) advertised_window: u64,
+    /// Whether a burst limit holds that a retransmission brought about.
+    repaired: LimitAfterRepair,
+    /// What a chunk takes of it beside its user data.
+    window_header: u32,
     /// That window, while it is closed.
     pub(crate) closed_window: Option<ClosedWindow>,
     /// How many chunks may wait above a gap at the peer.
@@ -185,6 +190,8 @@ pub(crate) struct Transmitter {
     pub(crate) transmissions: u64,
     /// Path that was served last.
     pub(crate) last_served: u8,
+    /// Path that carried new data last.
+    pub(crate) last_new: u8,
     /// What the user waits for.
     demand: Demand,
     /// Search for chunks that would arrive earlier on another path.
@@ -213,6 +220,9 @@ impl Transmitter {
             stats: TransmitCounters::default(),
             forward: Forward::new(initial_tsn),
             advertised_window: 0,
+            repaired: LimitAfterRepair::default(),
+            window_header: UserDataChunk::Data
+                .counted_header(config.policies.advertised_window.bytes_counted),
             closed_window: None,
             peer_limit: PeerLimit::default(),
             guard: None,
@@ -221,6 +231,7 @@ impl Transmitter {
             recovery: FastRecovery::default(),
             transmissions: 0,
             last_served: u8::MAX,
+            last_new: u8::MAX,
             demand: Demand::default(),
             tail_search: SearchPoint::new(initial_tsn),
             dry_told: true,
@@ -254,6 +265,9 @@ impl Transmitter {
         let was_sent = self.outstanding.next_tsn() != self.outstanding.base();
         if !was_sent {
             self.chunk = chunk;
+            if self.window_header > 0 {
+                self.window_header = chunk.header_bytes();
+            }
             self.queue.settle_chunk(chunk, window.into());
         }
     }
@@ -282,14 +296,15 @@ impl Transmitter {
 
     /// What is left of the peer's receive window (RFC 9260 section 6.2.1).
     pub(crate) fn peer_window(&self) -> u64 {
-        self.advertised_window.saturating_sub(self.outstanding.in_flight_user_bytes())
+        let headers = u64::from(self.window_header) * u64::from(self.outstanding.in_flight_count());
+        self.advertised_window.saturating_sub(self.outstanding.in_flight_user_bytes() + headers)
     }
 
     /// Whether the peer's window admits a new chunk (RFC 9260 section 6.1 A). With nothing in flight one chunk may go:
     /// into a window smaller than it at once, into a closed one when a probe is due. A window smaller than the chunk
     /// is otherwise as good as closed, which is the sender's half of silly-window avoidance.
     pub(crate) fn peer_window_admits(&self, user_bytes: u32) -> bool {
-        self.peer_window() >= u64::from(user_bytes)
+        self.peer_window() >= u64::from(user_bytes + self.window_header)
             || self.outstanding.in_flight_user_bytes() == 0
                 && (self.advertised_window > 0 || self.zero_window.may_probe())
     }

@@ -121,6 +121,7 @@ impl Transmitter {
             let recovers = association_recovers || path.recovery.is_active();
             let acked = Acked {
                 acked_bytes: news.credited_bytes,
+                acked_in_gaps: news.credited_in_gaps,
                 // What the pace holds back would be in flight by now.
                 flight_before: match path.pace_holds() {
                     true => before.flight.max(path.congestion.cwnd),

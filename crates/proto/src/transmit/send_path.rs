@@ -249,6 +249,11 @@ impl SendPath {
         }
     }
 
+    /// Whether this flush has a limit below the congestion window, and has reached it.
+    pub(crate) fn is_limited_in_flush(&self) -> bool {
+        self.flight >= self.flush_limit && self.flight < self.congestion.cwnd
+    }
+
     /// Nothing more can be sent in this flush; `waits` if something would be. A train has `train` bytes beside those of its first
     /// packet.
     pub(crate) fn end_flush(&mut self, waits: bool, train: u64) {
@@ -573,6 +578,8 @@ fn parameters(
         largest_chunk,
         ssthresh_floor,
         slow_start: policy.slow_start,
+        avoidance: policy.avoidance,
+        recovery_growth: policy.recovery_growth,
         idle: policy.idle,
         fill: config.policies.path_fill,
     }

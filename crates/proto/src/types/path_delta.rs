@@ -21,6 +21,8 @@ pub(crate) struct PathDelta {
     pub(crate) timed: Option<Tsn>,
     /// Counted bytes that grow the path's window; each chunk counts once in its life.
     pub(crate) credited_bytes: u64,
+    /// Those of them that gap blocks report.
+    pub(crate) credited_in_gaps: u64,
     /// Counted bytes that leave the path's flight.
     pub(crate) flight_bytes: u64,
     /// Bytes of user data.

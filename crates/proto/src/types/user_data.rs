@@ -1,5 +1,7 @@
 //! Which chunk carries user data.
 
+use crate::config::BytesCounted;
+
 /// The chunk that carries user data in an association (RFC 8260 section 2.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UserDataChunk {
@@ -15,6 +17,14 @@ impl UserDataChunk {
     #[inline]
     pub(crate) const fn as_data(self, user_bytes: u32) -> u32 {
         user_bytes + self.header_bytes() - Self::Data.header_bytes()
+    }
+
+    /// Bytes of the chunk before its user data, where they count.
+    pub(crate) const fn counted_header(self, counted: BytesCounted) -> u32 {
+        match counted {
+            BytesCounted::WithHeader => self.header_bytes(),
+            BytesCounted::Payload => 0,
+        }
     }
 
     /// Bytes of the chunk before its user data.

@@ -45,47 +45,54 @@ fn feed_the_important(
     }
 }
 
-/// Who waits for messages that come.
-pub(crate) struct Answers<'a> {
+/// The applications of a host, while an association has something for them.
+pub(crate) struct Applications<'a> {
     pub senders: &'a mut [Sender],
-    /// By flow that comes, the flow that goes.
+    /// Whose turn it is to send.
+    pub turn: &'a mut usize,
+    /// By flow that comes.
+    pub receivers: &'a mut [Receiver],
+    pub pieces: &'a mut Pieces,
+    /// By flow that comes, the flow that answers it.
     pub partners: &'a [Option<usize>],
-}
-
-/// What came of reading.
-#[derive(Default)]
-pub(crate) struct Read {
     /// Messages that nobody sent.
-    pub strangers: u64,
-    /// Whether a sender may have something to say now.
-    pub triggered: bool,
+    pub strangers: &'a mut u64,
 }
 
-/// Reads all messages.
-pub(crate) fn read(
-    (receivers, pieces): (&mut [Receiver], &mut Pieces),
-    answers: Answers<'_>,
-    cx: &mut Cx<'_>,
-    association: &mut Association,
-    ledger: &mut Ledger,
-) -> Read {
-    let mut read = Read::default();
-    while let Some(message) = association.receive(cx) {
-        let Some(message) = pieces.join(message) else { continue };
-        let Some((flow, number)) = recognise(&message, receivers) else {
-            read.strangers += 1;
-            continue;
-        };
-        let Some(ledger) = ledger.flow_mut(flow) else { continue };
-        let Some(offered) = receivers[flow].take(cx.now, number, &message, ledger) else {
-            continue;
-        };
-        let partner = answers.partners.get(flow).copied().flatten();
-        let mut senders = answers.senders.iter_mut();
-        if let Some(sender) = partner.and_then(|flow| senders.find(|s| s.flow() == flow)) {
-            sender.trigger(cx.now, offered);
-            read.triggered = true;
+impl Applications<'_> {
+    /// Lets the senders fill the send buffer.
+    pub fn feed(&mut self, cx: &mut Cx<'_>, association: &mut Association, ledger: &mut Ledger) {
+        feed(self.senders, self.turn, cx, association, ledger);
+    }
+
+    /// Reads all messages. Flows that answer them answer at once, where the association is the one that they send on (`answers`).
+    pub fn read(
+        &mut self,
+        cx: &mut Cx<'_>,
+        association: &mut Association,
+        ledger: &mut Ledger,
+        answers: bool,
+    ) {
+        let mut is_triggered = false;
+        while let Some(message) = association.receive(cx) {
+            let Some(message) = self.pieces.join(message) else { continue };
+            let Some((flow, number)) = recognise(&message, self.receivers) else {
+                *self.strangers += 1;
+                continue;
+            };
+            let Some(ledger) = ledger.flow_mut(flow) else { continue };
+            let Some(offered) = self.receivers[flow].take(cx.now, number, &message, ledger) else {
+                continue;
+            };
+            let partner = self.partners.get(flow).copied().flatten();
+            let mut senders = self.senders.iter_mut();
+            if let Some(sender) = partner.and_then(|flow| senders.find(|s| s.flow() == flow)) {
+                sender.trigger(cx.now, offered);
+                is_triggered = true;
+            }
+        }
+        if is_triggered && answers {
+            self.feed(cx, association, ledger);
         }
     }
-    read
 }

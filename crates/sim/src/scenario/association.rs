@@ -27,6 +27,20 @@ pub struct AssociationPlan {
     pub remote_address: String,
     /// The path that becomes the primary one of the host that begins; the first one where it is empty.
     pub primary_path: String,
+    /// When the applications of both hosts read what has arrived.
+    pub reads: Reading,
+}
+
+/// When an application reads what a packet brought. The SACK for that packet tells how much room there is, with the packet or without.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// After the SACK has left, as a program that the system wakes for it.
+    #[default]
+    AfterSack,
+    /// Before the SACK is built, as where the stack hands data to the application in the same step (ns-2's agents).
+    BeforeSack,
 }
 
 impl Default for AssociationPlan {
@@ -39,6 +53,7 @@ impl Default for AssociationPlan {
             local_address: String::new(),
             remote_address: String::new(),
             primary_path: String::new(),
+            reads: Reading::default(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A link of a scenario.
 
 use polypath_netsim::impair::{
-    BitErrorConfig, Damaged, GilbertElliottConfig, JitterConfig, ReorderingConfig, Within,
+    BitErrorConfig, Damaged, GilbertElliottConfig, JitterConfig, PacketNumbers, ReorderingConfig,
+    Within,
 };
 use polypath_netsim::queue_discipline::{CodelConfig, FqCodelConfig, Limit, RedConfig};
 use polypath_netsim::{ChannelConfig, Direction, QueueConfig};
@@ -112,6 +113,9 @@ pub struct LinkDirection {
     pub queue: Option<Queue>,
     /// Its probability of loss.
     pub loss: Option<Fraction>,
+    /// Packets that it loses, by number: 1 is the first that reaches its far end, or would.
+    #[serde(skip_serializing_if = "PacketNumbers::is_empty")]
+    pub lost_packets: PacketNumbers,
     /// Its losses in bursts.
     pub gilbert_elliott: Option<GilbertElliottConfig>,
     /// Its bit errors.
@@ -216,6 +220,7 @@ impl Link {
             mtu: own.mtu.or(self.mtu),
             queue: own.queue.unwrap_or(self.queue).resolve(rate, delay, round_trip),
             uniform_loss: own.loss.unwrap_or(loss),
+            lost_packets: own.lost_packets.clone(),
             gilbert_elliott: own.gilbert_elliott.or(self.gilbert_elliott),
             bit_errors: own.bit_errors.or(self.bit_errors),
             jitter: own.jitter.or(self.jitter),

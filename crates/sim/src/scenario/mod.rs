@@ -23,7 +23,7 @@ mod text_file;
 mod traffic;
 mod transport;
 
-pub use association::AssociationPlan;
+pub use association::{AssociationPlan, Reading};
 pub use dumbbell::{CrossPlan, DumbbellNetwork, DumbbellPath};
 pub use external::External;
 pub use graph::{GraphLink, GraphNetwork};

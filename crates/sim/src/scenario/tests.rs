@@ -198,7 +198,7 @@ fn mistakes_are_named_with_file_line_key_and_nearest_key() {
             "preset = \"ctm\"",
             "test.toml:24:10: sctp.preset: `ctm` is not a choice here\n  did you mean `cmt`? choices: \
              `rfc9260`, `cmt`, `cmt-pf`, `cmt-rp-v1`, `cmt-rp-v2`, `lia`, `olia`, `balia`, `dreibholz-asymmetric`, \
-             `ns2-2005`, `inet`, `recommended`",
+             `ns2-2005`, `ns2-2.35`, `inet`, `recommended`",
         ),
         (
             "path = \"right\"",

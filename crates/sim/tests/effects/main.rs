@@ -21,6 +21,7 @@ mod guard;
 mod marks;
 mod messages;
 mod nr_sack;
+mod ns2;
 mod outages;
 mod paths;
 mod queues;
@@ -70,6 +71,7 @@ const COVERAGE: &[&[Covered]] = &[
     marks::COVERAGE,
     messages::COVERAGE,
     nr_sack::COVERAGE,
+    ns2::COVERAGE,
     outages::COVERAGE,
     paths::COVERAGE,
     recovery::COVERAGE,

@@ -90,6 +90,7 @@ impl Peer {
             inbound_streams: agreed.streams(config).inbound,
             mtu: config.mtu_bytes,
             policy: config.policies.delayed_ack,
+            advertised_window: config.policies.advertised_window,
             nr_sack: match extensions.contains(Capabilities::NR_SACK) {
                 true => config.policies.nr_sack,
                 false => NrSack::Off,

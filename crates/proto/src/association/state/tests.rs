@@ -20,6 +20,7 @@ fn peer() -> Peer {
         inbound_streams: 1,
         mtu: 1500,
         policy: Preset::Rfc9260.policies().delayed_ack,
+        advertised_window: Preset::Rfc9260.policies().advertised_window,
         nr_sack: NrSack::Off,
         reneging: Reneging::Never,
         reorder_limit: None,

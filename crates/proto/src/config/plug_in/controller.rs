@@ -162,6 +162,8 @@ pub struct Sent {
 pub struct Acked {
     /// Bytes newly acknowledged. Each chunk counts once in its life; one that was rescheduled from another path not at all.
     pub acked_bytes: u64,
+    /// Those of them that gap ack blocks report.
+    pub acked_in_gaps: u64,
     /// Bytes outstanding on the path before the SACK.
     pub flight_before: u64,
     /// Bytes outstanding on the path after the SACK.

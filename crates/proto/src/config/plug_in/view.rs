@@ -1,7 +1,7 @@
 //! What a controller knows of its path and of the paths around it.
 
 use crate::PathId;
-use crate::config::{IdleRule, PathFill, SlowStart};
+use crate::config::{AvoidanceBytes, IdleRule, PathFill, RecoveryGrowth, SlowStart};
 
 /// Sizes of a path and the policies for its window. They follow the path MTU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,10 @@ pub struct Parameters {
     pub ssthresh_floor: u64,
     /// How much a SACK lets the window grow in slow start.
     pub slow_start: SlowStart,
+    /// Which bytes count in congestion avoidance.
+    pub avoidance: AvoidanceBytes,
+    /// Whether it grows in fast recovery.
+    pub recovery_growth: RecoveryGrowth,
     /// What idling does to the window.
     pub idle: IdleRule,
     /// How much the path takes at a time.
@@ -81,6 +85,8 @@ impl Parameters {
             largest_chunk: unit,
             ssthresh_floor,
             slow_start: SlowStart::PerSack,
+            avoidance: AvoidanceBytes::All,
+            recovery_growth: RecoveryGrowth::Off,
             idle: IdleRule::Rfc9260,
             fill: PathFill::PacketByPacket,
         }

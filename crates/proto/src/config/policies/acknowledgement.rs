@@ -2,7 +2,7 @@
 
 use polypath_units::Fraction;
 
-use super::{policy_enum, policy_group};
+use super::{BytesCounted, policy_enum, policy_group};
 use crate::Duration;
 
 policy_enum!(
@@ -22,6 +22,8 @@ policy_enum!(
     GapAck {
         /// Acknowledge at once (RFC 9260 section 6.7).
         Immediate = "immediate",
+        /// Acknowledge at once while TSNs are missing, but not the packet that brings the last one of them (ns-2).
+        WhileOpen = "while-open",
         /// Delay as usual (delayed ack for CMT, DAC).
         Delayed = "delayed",
     }
@@ -44,6 +46,8 @@ policy_enum!(
         Off = "off",
         /// Sent and read.
         SackFlags = "sack-flags",
+        /// The same; but whether a SACK has news of several paths, its gap ack blocks say alone (ns-2.35).
+        SackFlagsInGaps = "sack-flags-in-gaps",
         /// Sent and read, but 0 when SACKs are not delayed, and then worth no missing report: an artefact of ns-2
         /// that `sarwar` fig. 4 shows.
         CountZeroWhenNotDelayed = "count-zero-when-not-delayed",
@@ -88,6 +92,26 @@ policy_group!(
         scope: AckScope,
         /// How much of the way back SACKs may take.
         volume: AckVolume,
+    }
+);
+
+policy_enum!(
+    /// Whether the receiver tells of room that the application has made.
+    WindowUpdates {
+        /// With a SACK of its own, once it is worth it (RFC 9260 section 6.2).
+        On = "on",
+        /// With the next SACK only, however little it is (ns-2).
+        Off = "off",
+    }
+);
+
+policy_group!(
+    /// The advertised receive window (RFC 9260 section 6.2.1).
+    AdvertisedWindow {
+        /// Which bytes of a chunk take room, at both ends: the user data, or its chunk header too (ns-2).
+        bytes_counted: BytesCounted,
+        /// Whether SACKs tell of nothing but room.
+        updates: WindowUpdates,
     }
 );
 

@@ -69,6 +69,8 @@ policy_group!(
         smart_fast_rtx: SmartFastRtx,
         /// What restarts T3-rtx.
         t3_restart: T3Restart,
+        /// The advertised receive window.
+        advertised_window: AdvertisedWindow,
         /// Non-renegable acknowledgement.
         nr_sack: NrSack,
         /// Whether the receiver takes acknowledgements back.

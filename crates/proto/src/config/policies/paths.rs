@@ -28,6 +28,8 @@ policy_enum!(
         SmallestLastTransmission = "smallest-last-transmission",
         /// All paths, beginning after the one that began the last time (usrsctp).
         Rotating = "rotating",
+        /// The same, but a path that only retransmitted has not had its turn (ns-2).
+        RotatingNewData = "rotating-new-data",
         /// In random order (INET `cmtSendAllVariant = randomized`).
         Random = "random",
         /// The path with most free window first (INET `largestSpace`).

@@ -73,6 +73,11 @@ pub enum Burst {
     MaxBurst(u32),
     /// The same, but only from the first retransmission of the association on (ns-2).
     MaxBurstAfterLoss(u32),
+    /// n packets per path and SACK, however many that one acknowledges; but only once a fast retransmission has been cumulatively
+    /// acknowledged, until it has limited a flush (ns-2.35).
+    MaxBurstOnce(u32),
+    /// The same limit, from the first time on that a retransmitted chunk is cumulatively acknowledged (ns-2.35's CMT).
+    MaxBurstFromRetransmission(u32),
     /// A larger window is cut to flight + n units (INET `useItOrLoseIt`; Allman, Blanton 2005).
     UseItOrLoseIt(u32),
     /// The same, and the slow-start threshold takes what the window was (INET `congestionWindowLimiting`).
@@ -93,7 +98,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Which bytes count against congestion windows.
+    /// Which bytes count against a window.
     BytesCounted {
         /// DATA chunk header, user data and padding (RFC 9260 section 7.2).
         WithHeader = "with-header",
@@ -110,6 +115,27 @@ policy_enum!(
         /// By one unit for every second packet that it acknowledges, as if no SACK had been lost, or arrived after one on a lower-RTT
         /// path.
         PerSecondPacket = "per-second-packet",
+    }
+);
+
+policy_enum!(
+    /// Which acknowledged bytes let a window grow in congestion avoidance.
+    AvoidanceBytes {
+        /// All of them (RFC 9260 section 7.2.2, partial_bytes_acked).
+        All = "all",
+        /// Those that are cumulatively acknowledged when the window was full, and those in gap blocks when the path's pseudo-cumulative
+        /// ack advances (ns-2.35).
+        OfFullWindow = "of-full-window",
+    }
+);
+
+policy_enum!(
+    /// Whether windows grow in fast recovery.
+    RecoveryGrowth {
+        /// No (RFC 9260 section 7.2.1).
+        Off = "off",
+        /// As outside of it (ns-2.35's CMT).
+        On = "on",
     }
 );
 
@@ -205,6 +231,10 @@ pub struct Window {
     pub bytes_counted: BytesCounted,
     /// What a SACK in slow start allows.
     pub slow_start: SlowStart,
+    /// Which bytes count in congestion avoidance.
+    pub avoidance: AvoidanceBytes,
+    /// Whether it grows in fast recovery.
+    pub recovery_growth: RecoveryGrowth,
     /// What is sent during fast recovery.
     pub reduction: Reduction,
     /// What idling does.

@@ -112,6 +112,7 @@ impl Bench {
         };
         let acked = Acked {
             acked_bytes: bytes,
+            acked_in_gaps: 0,
             flight_before: if self.fills_window { self.bbr.cwnd() } else { 0 },
             flight_after: self.flight,
             advanced: true,

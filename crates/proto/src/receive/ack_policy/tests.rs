@@ -20,6 +20,7 @@ const NEW: PacketSummary = PacketSummary {
     new_bytes: 0,
     immediate: false,
     gaps: false,
+    leaves_gaps: false,
 };
 
 /// A policy that has sent its first SACK.
@@ -34,7 +35,11 @@ fn started(policy: DelayedAck) -> AckPolicy {
 fn what_makes_a_sack_due_at_once() {
     let duplicates = PacketSummary { new_chunks: 0, duplicate_chunks: 1, ..NEW };
     let refused = PacketSummary { new_chunks: 0, refused_chunks: 1, ..NEW };
+    let while_open = DelayedAck { on_gap: GapAck::WhileOpen, ..RFC9260 };
+    let open = PacketSummary { gaps: true, leaves_gaps: true, ..NEW };
     for (policy, packet, due) in [
+        (while_open, open, true),
+        (while_open, PacketSummary { leaves_gaps: false, ..open }, false),
         (RFC9260, NEW, false),
         (RFC9260, PacketSummary { new_chunks: 5, ..NEW }, false),
         (RFC9260, PacketSummary { duplicate_chunks: 1, ..NEW }, false),

@@ -20,6 +20,7 @@ pub(crate) fn apply_to(
     let Report { cumulative, blocks, release, .. } = *report;
     while outstanding.base().is_at_or_before(cumulative) {
         let tsn = outstanding.base();
+        delta.freed_history |= outstanding.get(tsn).history;
         let (released, newly) = outstanding.pop();
         delta.released += released;
         delta.cumulative_ack_advanced = true;
@@ -115,7 +116,10 @@ fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
         return;
     }
     path.credited_bytes += u64::from(newly.flight_bytes);
-    path.by_cumulative_ack |= means == Means::CumulativeAck;
+    match means {
+        Means::CumulativeAck => path.by_cumulative_ack = true,
+        Means::GapBlock => path.credited_in_gaps += u64::from(newly.flight_bytes),
+    }
     let took_one_path = !newly.history.intersects(History::MOVED | History::COPIED);
     // Of a chunk that was retransmitted, an earlier transmission may be what arrived.
     let is_fresh = newly.was_in_flight && newly.transmissions == 1;

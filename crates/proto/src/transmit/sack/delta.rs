@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::Tsn;
+use crate::transmit::outstanding::History;
 use crate::types::{BufferBytes, PathDelta};
 
 /// What one SACK changed.
@@ -12,6 +13,8 @@ pub(crate) struct AckDelta {
     pub(crate) paths: SmallVec<[PathDelta; 4]>,
     /// Whether the cumulative TSN ack advanced.
     pub(crate) cumulative_ack_advanced: bool,
+    /// What happened to the chunks that it covers, whenever they were acknowledged.
+    pub(crate) freed_history: History,
     /// Lowest TSN acknowledged for the first time.
     pub(crate) lowest_newly_acked: Option<Tsn>,
     /// Highest TSN acknowledged for the first time.
@@ -41,5 +44,14 @@ impl AckDelta {
     /// Number of paths with something new.
     pub(crate) fn paths_with_news(&self) -> usize {
         self.paths.iter().filter(|path| path.chunks > 0).count()
+    }
+
+    /// How many paths have news in gap ack blocks, and the lowest TSN with news on these paths; `None` without such news.
+    pub(crate) fn gap_news(&self) -> Option<(usize, Tsn)> {
+        let with_gaps = || self.paths.iter().filter(|path| path.credited_in_gaps > 0);
+        let lowest = with_gaps()
+            .filter_map(|path| path.lowest)
+            .reduce(|a, b| if b.is_before(a) { b } else { a })?;
+        Some((with_gaps().count(), lowest))
     }
 }

@@ -123,6 +123,7 @@ fn what_a_sack_tells_of_each_path() {
     let first = PathDelta {
         timed: timed[0],
         credited_bytes: 348,
+        credited_in_gaps: 232,
         flight_bytes: 348,
         user_bytes: 300,
         chunks: 3,
@@ -137,6 +138,7 @@ fn what_a_sack_tells_of_each_path() {
     let second = PathDelta {
         timed: timed[1],
         credited_bytes: 116,
+        credited_in_gaps: 116,
         flight_bytes: 116,
         user_bytes: 100,
         chunks: 1,
@@ -157,6 +159,7 @@ fn what_a_sack_tells_of_each_path() {
         lowest: Some(tsn(1)),
         highest: Some(tsn(1)),
         highest_of_its_own: None,
+        credited_in_gaps: 0,
         by_cumulative_ack: true,
         unambiguous: Unambiguous::None,
         sent_once: false,

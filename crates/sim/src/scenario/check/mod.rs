@@ -186,7 +186,8 @@ fn sctp_problem(sctp: &SctpSettings) -> Problem {
 
 fn policy_problem(sctp: &SctpSettings) -> Problem {
     let Policies { delayed_ack, burst, rto, window, .. } = &sctp.policies;
-    if delayed_ack.count == DacCount::SackFlags && delayed_ack.packets > COUNTED_PACKETS {
+    let counts = matches!(delayed_ack.count, DacCount::SackFlags | DacCount::SackFlagsInGaps);
+    if counts && delayed_ack.packets > COUNTED_PACKETS {
         let message = format!(
             "a SACK can count {COUNTED_PACKETS} packets, not {}; with more, count has to be \"off\"",
             delayed_ack.packets
@@ -197,6 +198,13 @@ fn policy_problem(sctp: &SctpSettings) -> Problem {
         Burst::MaxBurst(0) => return problem("policies.burst.max-burst", "must be at least 1"),
         Burst::MaxBurstAfterLoss(0) => {
             return problem("policies.burst.max-burst-after-loss", "must be at least 1");
+        }
+        Burst::MaxBurstFromRetransmission(0) => {
+            let key = "policies.burst.max-burst-from-retransmission";
+            return problem(key, "must be at least 1");
+        }
+        Burst::MaxBurstOnce(0) => {
+            return problem("policies.burst.max-burst-once", "must be at least 1");
         }
         _ => {}
     }

@@ -193,6 +193,7 @@ impl Flow {
         let lost = self.find_lost();
         let acked = Acked {
             acked_bytes: bytes,
+            acked_in_gaps: 0,
             flight_before: before,
             flight_after: self.flight(),
             advanced: first != lowest,

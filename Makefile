@@ -20,7 +20,7 @@ demo: setup-rust ## one path, naive multipath and CMT side by side; then a figur
 	cargo run --release --locked --package polypath-cli -- reproduce dreibholz-asymmetric/5-left --quick --out $(TARGET_DIR)/demo --open
 
 .PHONY: test test-debug test-release test-network
-test: setup-rust setup-test setup-interop test-debug test-release test-network ## all tests; skipped ones say why
+test: setup-rust setup-test setup-interop test-debug test-release test-python test-network ## all tests; skipped ones say why
 
 test-debug: ## tests of the workspace, with debug assertions
 	cargo test --workspace --locked --no-fail-fast
@@ -31,6 +31,10 @@ test-release: ## determinism once more, with optimised code
 
 test-network: ## network namespaces: shaped links, other stacks
 	tests/interop/run.sh
+
+.PHONY: test-python
+test-python: setup-rust ## the Python package: its wheel, its tests and its notebooks
+	tests/python/run.sh
 
 .PHONY: test-slurm
 test-slurm: setup-rust ## a study as a job array of a local Slurm; needs root and Debian's slurm-wlm, else SKIPPED

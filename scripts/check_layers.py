@@ -40,6 +40,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "polypath-datachannel": ("polypath",),
     "polypath-emulate": ("polypath-sim",),
     "polypath-cli": ("polypath-lab", "polypath-meter", "polypath-transfer", "polypath-emulate", "polypath-qlog"),
+    "polypath-py": ("polypath-lab",),
     "polypath-examples": ("polypath-lab", "polypath"),
     TESTKIT: ("polypath-proto",),
 }

@@ -38,7 +38,7 @@ impl Draw {
 }
 
 /// More choices than there are policies.
-const CHOICES: usize = 64;
+const CHOICES: usize = 96;
 
 /// How paths share the buffers.
 fn draw_buffers(p: &mut Policies, draw: &mut Draw) {

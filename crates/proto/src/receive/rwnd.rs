@@ -29,7 +29,7 @@ pub struct ReceiveWindow {
     peak: u32,
     mtu: u16,
     /// What a chunk takes beside its user data.
-    header: u32,
+    header: u8,
     updates: WindowUpdates,
     share: Share,
 }
@@ -40,7 +40,7 @@ impl ReceiveWindow {
         Self {
             buffer,
             mtu,
-            header: chunk.counted_header(rules.bytes_counted),
+            header: chunk.counted_header(rules.bytes_counted) as u8,
             updates: rules.updates,
             buffered: 0,
             memory: 0,

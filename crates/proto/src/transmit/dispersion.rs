@@ -8,6 +8,8 @@
 //! A peer that acknowledges every second packet keeps the last one of an odd number for as long as it delays SACKs. That is no time
 //! of the path: a SACK that acknowledges less than the one before counts only where its packet asked for it (RFC 7053).
 
+use core::num::NonZeroU64;
+
 use crate::Instant;
 
 /// What the trains of one path have shown.
@@ -16,10 +18,8 @@ pub(crate) struct Dispersion {
     train: Option<Train>,
     /// The newest chunk that the present SACK acknowledges.
     newest: Option<NewestAcked>,
-    /// What the last SACK over the path acknowledged.
-    last_bytes: u64,
     /// Bytes per second.
-    rate: Option<u64>,
+    rate: Option<NonZeroU64>,
 }
 
 /// A chunk that was sent only once.
@@ -35,16 +35,17 @@ struct Train {
     /// When its first SACK arrived, and when the newest chunk was sent that it acknowledged.
     arrived: Instant,
     sent: Instant,
-    /// Acknowledged since then.
-    bytes: u64,
+    /// Acknowledged since then, and by the last SACK.
+    bytes: u32,
+    last_bytes: u32,
     /// What was known before.
-    before: Option<u64>,
+    before: Option<NonZeroU64>,
 }
 
 impl Dispersion {
     /// Bytes per second that the bottleneck passes on, once a train has been measured.
     pub(crate) fn rate(&self) -> Option<u64> {
-        self.rate
+        self.rate.map(NonZeroU64::get)
     }
 
     /// The present SACK acknowledges a chunk that was sent at this time, and only once; `asked_for_sack` if the peer was not to
@@ -60,11 +61,12 @@ impl Dispersion {
             self.train = None;
             return;
         };
-        let may_have_waited = bytes < self.last_bytes && !newest.asked_for_sack;
-        self.last_bytes = bytes;
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         match &mut self.train {
             Some(train) if newest.sent_at < train.arrived => {
+                let may_have_waited = bytes < train.last_bytes && !newest.asked_for_sack;
                 train.bytes = train.bytes.saturating_add(bytes);
+                train.last_bytes = bytes;
                 let train = *train;
                 if !may_have_waited {
                     self.learn(now, newest.sent_at, &train);
@@ -72,7 +74,8 @@ impl Dispersion {
             }
             train => {
                 let before = self.rate;
-                *train = Some(Train { arrived: now, sent: newest.sent_at, bytes: 0, before });
+                let (arrived, sent) = (now, newest.sent_at);
+                *train = Some(Train { arrived, sent, bytes: 0, last_bytes: bytes, before });
             }
         }
     }
@@ -87,11 +90,14 @@ impl Dispersion {
         let seen = u64::try_from(seen).unwrap_or(u64::MAX);
         // What was sent no faster than it arrived shows only that the path is no slower.
         let is_spread = sending < arriving - arriving / 8;
-        self.rate = match (self.rate, train.before) {
-            (_, Some(before)) if is_spread => Some(before - before / 4 + seen / 4),
-            (Some(rate), _) if !is_spread => Some(rate.max(seen)),
-            _ => is_spread.then_some(seen),
+        let before = train.before.map(NonZeroU64::get);
+        let rate = match (self.rate(), before) {
+            (_, Some(before)) if is_spread => before - before / 4 + seen / 4,
+            (Some(rate), _) if !is_spread => rate.max(seen),
+            _ if is_spread => seen,
+            _ => return,
         };
+        self.rate = NonZeroU64::new(rate.max(1));
     }
 }
 

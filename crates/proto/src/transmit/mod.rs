@@ -68,7 +68,7 @@ use rand_core::Rng;
 use smallvec::SmallVec;
 
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
-use crate::config::{AssociationConfig, BufferBounds};
+use crate::config::{AssociationConfig, BufferBounds, BytesCounted};
 use crate::congestion::burst::LimitAfterRepair;
 use crate::congestion::recovery::FastRecovery;
 use crate::extension::ecn::reaction::Reactions;
@@ -172,8 +172,8 @@ pub(crate) struct Transmitter {
     pub(crate) advertised_window: u64,
     /// Whether a burst limit holds that a retransmission brought about.
     repaired: LimitAfterRepair,
-    /// What a chunk takes of it beside its user data.
-    window_header: u32,
+    /// What a chunk takes of that window.
+    window_counts: BytesCounted,
     /// That window, while it is closed.
     pub(crate) closed_window: Option<ClosedWindow>,
     /// How many chunks may wait above a gap at the peer.
@@ -221,8 +221,7 @@ impl Transmitter {
             forward: Forward::new(initial_tsn),
             advertised_window: 0,
             repaired: LimitAfterRepair::default(),
-            window_header: UserDataChunk::Data
-                .counted_header(config.policies.advertised_window.bytes_counted),
+            window_counts: config.policies.advertised_window.bytes_counted,
             closed_window: None,
             peer_limit: PeerLimit::default(),
             guard: None,
@@ -265,9 +264,6 @@ impl Transmitter {
         let was_sent = self.outstanding.next_tsn() != self.outstanding.base();
         if !was_sent {
             self.chunk = chunk;
-            if self.window_header > 0 {
-                self.window_header = chunk.header_bytes();
-            }
             self.queue.settle_chunk(chunk, window.into());
         }
     }
@@ -294,9 +290,15 @@ impl Transmitter {
         self.paths.iter_mut().for_each(SendPath::forget_tsns);
     }
 
+    /// What a chunk takes of the peer's receive window beside its user data, in bytes.
+    fn window_header(&self) -> u32 {
+        self.chunk.counted_header(self.window_counts)
+    }
+
     /// What is left of the peer's receive window (RFC 9260 section 6.2.1).
     pub(crate) fn peer_window(&self) -> u64 {
-        let headers = u64::from(self.window_header) * u64::from(self.outstanding.in_flight_count());
+        let headers =
+            u64::from(self.window_header()) * u64::from(self.outstanding.in_flight_count());
         self.advertised_window.saturating_sub(self.outstanding.in_flight_user_bytes() + headers)
     }
 
@@ -304,7 +306,7 @@ impl Transmitter {
     /// into a window smaller than it at once, into a closed one when a probe is due. A window smaller than the chunk
     /// is otherwise as good as closed, which is the sender's half of silly-window avoidance.
     pub(crate) fn peer_window_admits(&self, user_bytes: u32) -> bool {
-        self.peer_window() >= u64::from(user_bytes + self.window_header)
+        self.peer_window() >= u64::from(user_bytes + self.window_header())
             || self.outstanding.in_flight_user_bytes() == 0
                 && (self.advertised_window > 0 || self.zero_window.may_probe())
     }

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 
 use crate::{failure, identity};
 
-/// How often the progress is told, and signals are heard.
+/// How often the caller hears of progress, and Ctrl-C is noticed.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A study that makes sense.

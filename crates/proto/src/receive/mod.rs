@@ -62,7 +62,7 @@ pub struct ReceiverConfig {
     pub mtu: u16,
     /// When to acknowledge.
     pub policy: DelayedAck,
-    /// What the window is, and when it is told.
+    /// What takes room in the window, and whether SACKs are sent for new room alone.
     pub advertised_window: AdvertisedWindow,
     /// Whether, and with what promise, NR-SACKs take the place of SACKs.
     pub nr_sack: NrSack,

@@ -352,7 +352,7 @@ mod tests {
         assert!(fragment + 2 * 32 <= CHUNK_OVERHEAD as usize, "{fragment}");
     }
 
-    /// As in ns-2: the chunk header takes room, and room is told with the next SACK, to the byte.
+    /// As in ns-2: the chunk header takes room, and only the next SACK advertises new room, to the byte.
     #[test]
     fn headers_take_room_and_updates_are_left_out() {
         let (bytes_counted, updates) = (BytesCounted::WithHeader, WindowUpdates::Off);

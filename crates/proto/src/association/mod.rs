@@ -364,7 +364,8 @@ impl Association {
     /// # Errors
     ///
     /// On error nothing was queued. After [`SendError::WouldBlock`] an [`Event::Writable`] follows when the message
-    /// would fit and an eighth of the buffer is free, or, for a stream that is about to begin anew, when it has.
+    /// would fit and there is as much room as policy `send_room_notice` asks for, or, for a stream that is about to begin
+    /// anew, when it has.
     pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
         self.stir();
         let size = message.payload.len();

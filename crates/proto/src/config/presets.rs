@@ -130,6 +130,7 @@ fn rfc9260() -> Policies {
         buffer_split: BufferSplit::None,
         buffer_split_by: BufferSplitBy::Buffered,
         buffer_split_shares: BufferSplitShares::Equal,
+        send_room_notice: SendRoomNotice::Batch,
         blocking_estimation: BlockingEstimation::Off,
         earliest_completion: EarliestCompletion::Off,
         data_copies: DataCopies::Off,
@@ -338,6 +339,7 @@ fn recommended() -> Policies {
             conditions: RescheduleConditions::Stall,
             ..dreibholz_asymmetric().reschedule
         },
+        send_room_notice: SendRoomNotice::WhenIdle,
         blocking_estimation: BlockingEstimation::On,
         earliest_completion: EarliestCompletion::On,
         peer_reorder_limit: PeerReorderLimit::Learned,

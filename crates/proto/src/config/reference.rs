@@ -200,6 +200,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         BufferSplitShares::VALUES,
     ),
     choice(
+        "send_room_notice",
+        "When a program that met a full send buffer is told that there is room again.",
+        "here: paths of unlike length share one buffer",
+        SendRoomNotice::VALUES,
+    ),
+    choice(
         "blocking_estimation",
         "Whether new data waits for a quicker path where it would block the buffers on a slow one.",
         "Ferlin, Alay, Mehani, Boreli 2016 (BLEST); Raiciu et al. 2012, section 4.2 (penalty)",
@@ -292,7 +298,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "advertised_window.updates",
-        "Whether the receiver tells of room that the application has made.",
+        "How the receiver advertises a window that the application has opened again.",
         "RFC 9260 section 6.2; ns-2",
         WindowUpdates::VALUES,
     ),

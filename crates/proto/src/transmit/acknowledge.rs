@@ -504,7 +504,7 @@ impl Transmitter {
 
     /// What the user is to know of the send buffer.
     pub(crate) fn after_acknowledgement(&mut self, cx: &mut SendCx<'_>) {
-        if self.writable_again(cx.now) {
+        if self.writable_again(cx.config.policies.send_room_notice, cx.now) {
             cx.effects.push(Effect::Event(Event::Writable));
         }
         if self.is_dry() && !self.dry_told {

@@ -35,9 +35,9 @@ impl Demand {
         self.cease();
     }
 
-    /// There is so much room. Returns whether the user must be notified now.
-    pub(super) fn on_room(&mut self, free: u64) -> bool {
-        let is_met = self.room.is_some_and(|wanted| free >= wanted.get());
+    /// There is so much room. Returns whether the user must be notified now: not for less than `batch`, as waking a program has a price.
+    pub(super) fn on_room(&mut self, free: u64, batch: u64) -> bool {
+        let is_met = self.room.is_some_and(|wanted| free >= wanted.get().max(batch));
         if is_met {
             self.room = None;
         }
@@ -77,18 +77,19 @@ mod tests {
     #[test]
     fn a_user_is_told_once_and_not_for_less_than_it_needs() {
         let mut demand = Demand::default();
-        assert!(!demand.on_room(1000) && !demand.expects_more(), "nobody waits");
+        assert!(!demand.on_room(1000, 0) && !demand.expects_more(), "nobody waits");
         demand.refuse(500);
         demand.refuse(300);
         assert!(demand.is_waiting() && demand.expects_more());
-        assert!(!demand.on_room(499), "two messages were refused, and this is room for one");
-        assert!(demand.on_room(500));
+        assert!(!demand.on_room(499, 0), "two messages were refused, and this is room for one");
+        assert!(!demand.on_room(999, 1000), "it is worth more than a message");
+        assert!(demand.on_room(500, 0));
         assert!(!demand.is_waiting() && demand.expects_more(), "it was told, and has not sent");
-        assert!(!demand.on_room(1000), "it knows");
+        assert!(!demand.on_room(1000, 0), "it knows");
         demand.accept();
         assert_eq!(demand, Demand::default());
         demand.refuse(300);
-        assert!(demand.on_room(300), "a new wish does not remember the old one");
+        assert!(demand.on_room(300, 0), "a new wish does not remember the old one");
     }
 
     #[test]
@@ -97,7 +98,7 @@ mod tests {
         demand.refuse(300);
         demand.accept();
         assert!(demand.is_waiting() && demand.expects_more(), "a shorter one found room");
-        assert!(demand.on_room(300), "another program may wait");
+        assert!(demand.on_room(300, 0), "another program may wait");
         assert!(!demand.expects_more());
     }
 
@@ -107,7 +108,7 @@ mod tests {
             let now = Instant::ZERO + Duration::from_secs(1);
             let mut demand = Demand::default();
             demand.refuse(300);
-            assert!(demand.on_room(300));
+            assert!(demand.on_room(300, 0));
             demand.expect_until(now, Duration::from_millis(rtt_ms));
             assert_eq!(demand.until(), Some(now + Duration::from_millis(expected_ms)));
             assert!(demand.expects_more());
@@ -124,7 +125,7 @@ mod tests {
         let mut demand = Demand::default();
         demand.refuse(300);
         demand.accept();
-        assert!(demand.on_room(300));
+        assert!(demand.on_room(300, 0));
         demand.expect_until(Instant::ZERO, Duration::from_millis(40));
         assert_eq!(demand, Demand::default());
     }

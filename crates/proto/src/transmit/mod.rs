@@ -68,7 +68,7 @@ use rand_core::Rng;
 use smallvec::SmallVec;
 
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
-use crate::config::{AssociationConfig, BufferBounds, BytesCounted};
+use crate::config::{AssociationConfig, BufferBounds, BytesCounted, SendRoomNotice};
 use crate::congestion::burst::LimitAfterRepair;
 use crate::congestion::recovery::FastRecovery;
 use crate::extension::ecn::reaction::Reactions;
@@ -353,10 +353,9 @@ impl Transmitter {
         }
         // A buffer that adapts itself holds at least each message.
         self.enlarge_buffer(size as u64);
-        let (wanted, limit) = (self.queue.cost(size), self.queue.limit());
+        let wanted = self.queue.cost(size);
         if wanted > self.queue.free() {
-            // Not for every single message: waking the user has a price.
-            self.demand.refuse(wanted.max(limit / 8));
+            self.demand.refuse(wanted);
             return Err(SendError::WouldBlock);
         }
         Ok(())
@@ -364,8 +363,13 @@ impl Transmitter {
 
     /// Whether the user must be notified now that there is room. It is expected back for a round trip of the fastest path,
     /// unless nothing is outstanding that this would matter to.
-    pub(crate) fn writable_again(&mut self, now: Instant) -> bool {
-        let is_met = self.demand.on_room(self.queue.free());
+    pub(crate) fn writable_again(&mut self, notice: SendRoomNotice, now: Instant) -> bool {
+        // Of several paths one may wait for data while the others hold the rest of the buffer for a round trip of theirs.
+        let is_idle = notice == SendRoomNotice::WhenIdle
+            && self.paths.is_several()
+            && self.queue.waiting() == 0;
+        let batch = if is_idle { 0 } else { self.queue.limit() / 8 };
+        let is_met = self.demand.on_room(self.queue.free(), batch);
         if is_met {
             let rtts = self.paths.iter().map(|path| path.rtt.expected());
             self.demand.expect_until(now, rtts.min().unwrap_or_default());

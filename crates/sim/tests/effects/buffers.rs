@@ -158,7 +158,33 @@ const fn infinite(key: &'static str, set: &'static [&'static str]) -> Covered {
     Covered { key, value, against, scenario: ASYMMETRIC, set, effect }
 }
 
+/// A path of 0.4 ms beside one of 20 ms, which alone could hold four times the send buffer.
+const SHORT_AND_LONG: &[&str] = &[
+    "network.disjoint.paths.fast.bottleneck.rate=50 Mbit/s",
+    "network.disjoint.paths.fast.bottleneck.delay=200 us",
+    "network.disjoint.paths.slow.bottleneck.rate=200 Mbit/s",
+    "network.disjoint.paths.slow.bottleneck.delay=10 ms",
+    "sctp.preset=recommended",
+    "sctp.send_buffer=128 KiB",
+    "sctp.receive_buffer=1 MiB",
+    "run.duration=5 s",
+];
+
+const fn notice(value: &'static str, against: &'static str) -> Covered {
+    let effect = effect!(a_short_path_does_not_wait_for_an_eighth_of_the_buffer);
+    Covered {
+        key: "send_room_notice",
+        value,
+        against,
+        scenario: ASYMMETRIC,
+        set: SHORT_AND_LONG,
+        effect,
+    }
+}
+
 pub const COVERAGE: &[Covered] = &[
+    notice("batch", "when-idle"),
+    notice("when-idle", "batch"),
     split("none", "receiver", SCARCE_WINDOW),
     split("receiver", "none", SCARCE_WINDOW),
     split("both", "none", SCARCE_WINDOW),
@@ -437,4 +463,17 @@ fn half_a_window_costs_the_old_path_more() {
         recoveries(&size),
         recoveries(&half)
     );
+}
+
+#[test]
+fn a_short_path_does_not_wait_for_an_eighth_of_the_buffer() {
+    let rates = |notice: &str| {
+        let notice = format!("sctp.policies.send_room_notice={notice}");
+        let result = run(ASYMMETRIC, &[SHORT_AND_LONG, &[&notice]].concat());
+        [result.goodput_bit_s / 1e6, result.paths[0].goodput_bit_s / 1e6]
+    };
+    let ([batch, idle_path], [when_idle, full_path]) = (rates("batch"), rates("when-idle"));
+    assert!(idle_path < 25.0, "it waits for the long path: {idle_path} Mbit/s");
+    assert!(full_path > 45.0, "{full_path} of 50 Mbit/s");
+    assert!(when_idle > 1.5 * batch, "{batch} and {when_idle} Mbit/s");
 }

@@ -27,6 +27,8 @@ delivery = "unordered"
 preset = "recommended"
 send_buffer = "128 KiB"
 receive_buffer = "128 KiB"
+# A program that hears of room early helps the quick path, too.
+policies = { send_room_notice = "batch" }
 "#;
 
 const fn guard(value: &'static str, against: &'static str) -> Covered {

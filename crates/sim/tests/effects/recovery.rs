@@ -68,6 +68,8 @@ const SMALLER_BUFFERS: &[&str] = &[
     "network.disjoint.paths.long.bottleneck.rate=50 Mbit/s",
     "sctp.policies.blocking_estimation=off",
     "sctp.policies.delayed_ack.volume=any",
+    // Or a program that hears of room early keeps the other path busy meanwhile.
+    "sctp.policies.send_room_notice=batch",
     // Or what waits would move in time.
     "sctp.policies.reschedule.conditions=paper",
 ];

@@ -301,7 +301,10 @@ fn a_silent_path_is_probed_while_there_is_more_to_send() {
     let of = |value| {
         let probes = format!("sctp.policies.tail_probe={value}");
         let quick = "network.disjoint.paths.quick.bottleneck.delay=1 ms";
-        let set = [ALIKE, &["sctp.policies.sack_path=last-data", quick, &probes]].concat();
+        // The quick path must be silent for more than want of data.
+        let (sacks, notice) =
+            ("sctp.policies.sack_path=last-data", "sctp.policies.send_room_notice=batch");
+        let set = [ALIKE, &[sacks, notice, quick, &probes]].concat();
         let result = run(QUICK_AND_SLOW, &set);
         result.flows[0].last_delivery_s.expect("delivered")
     };

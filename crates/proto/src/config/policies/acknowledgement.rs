@@ -96,7 +96,7 @@ policy_group!(
 );
 
 policy_enum!(
-    /// Whether the receiver tells of room that the application has made.
+    /// How the receiver advertises a window that the application has opened again.
     WindowUpdates {
         /// With a SACK of its own, once it is worth it (RFC 9260 section 6.2).
         On = "on",
@@ -110,7 +110,7 @@ policy_group!(
     AdvertisedWindow {
         /// Which bytes of a chunk take room, at both ends: the user data, or its chunk header too (ns-2).
         bytes_counted: BytesCounted,
-        /// Whether SACKs tell of nothing but room.
+        /// How a window is advertised that the application has opened again.
         updates: WindowUpdates,
     }
 );

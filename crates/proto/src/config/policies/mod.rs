@@ -49,6 +49,8 @@ policy_group!(
         buffer_split_by: BufferSplitBy,
         /// How large the shares are.
         buffer_split_shares: BufferSplitShares,
+        /// When a program that met a full send buffer is told that there is room again.
+        send_room_notice: SendRoomNotice,
         /// Whether new data keeps off paths on which it would block the buffers.
         blocking_estimation: BlockingEstimation,
         /// Whether new data keeps off paths on which it would arrive when all else has.

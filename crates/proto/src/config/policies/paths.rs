@@ -198,6 +198,17 @@ policy_enum!(
 );
 
 policy_enum!(
+    /// When a program that met a full send buffer is told that there is room again.
+    SendRoomNotice {
+        /// When an eighth of the buffer is free: waking a program has a price.
+        Batch = "batch",
+        /// Over several paths also when one message fits and nothing waits to be sent: a path may be idle while the data of a longer one
+        /// fills the rest of the buffer.
+        WhenIdle = "when-idle",
+    }
+);
+
+policy_enum!(
     /// Whether a second path carries copies of data.
     DataCopies {
         /// Never.

@@ -74,7 +74,7 @@ fn nobody_waits_for_a_path_that_rests() {
 fn what_is_left_of_a_transfer_blocks_nothing_where_all_of_it_has_room() {
     let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, 30);
     assert_eq!(bench.choice(), None, "more follows");
-    bench.tx.demand.on_room(u64::MAX);
+    bench.tx.demand.on_room(u64::MAX, 0);
     bench.tx.demand.cease();
     assert_eq!(bench.choice(), Some((1, What::New(FULL))));
 }
@@ -109,7 +109,7 @@ fn the_end_of_what_there_is_waits_for_the_path_that_has_delivered_it_first() {
         let mut bench = bench(BlockingEstimation::Off, PathOrder::LowestSrtt, slow_ms, 300);
         bench.config.policies.earliest_completion = EarliestCompletion::On;
         if !has_more {
-            bench.tx.demand.on_room(u64::MAX);
+            bench.tx.demand.on_room(u64::MAX, 0);
             bench.tx.demand.cease();
         }
         assert_eq!(bench.choice(), expected, "{what}");
@@ -137,7 +137,7 @@ fn the_end_of_what_there_is_keeps_off_a_path_that_answers_late_to_control_chunks
         }
         bench.place(&[0; 3]);
         bench.send(2);
-        bench.tx.demand.on_room(u64::MAX);
+        bench.tx.demand.on_room(u64::MAX, 0);
         bench.tx.demand.cease();
         assert_eq!(bench.choice(), expected, "{what}");
     }

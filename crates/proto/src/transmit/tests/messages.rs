@@ -6,7 +6,7 @@ use std::vec::Vec;
 use polypath_wire::{Payload, VirtualPayload};
 
 use super::*;
-use crate::config::{Burst, PathOrder, Preset, StreamScheduler};
+use crate::config::{Burst, PathOrder, Preset, SendRoomNotice, StreamScheduler};
 use crate::transmit::Place;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::queue::Asking;
@@ -83,12 +83,36 @@ fn who_waits_for_room_is_told_when_an_eighth_of_the_buffer_is_free() {
         assert_eq!(bench.send_one(bytes, Reliability::Full).1, Err(SendError::WouldBlock));
         let free = |bytes| crate::types::BufferBytes { user_bytes: bytes, cost: bytes };
         bench.tx.queue.release(free(room - 1));
-        assert!(!bench.tx.writable_again(bench.now), "{bytes}");
+        assert!(!bench.tx.writable_again(SendRoomNotice::Batch, bench.now), "{bytes}");
         bench.tx.queue.release(free(1));
         assert!(
-            bench.tx.writable_again(bench.now) && !bench.tx.writable_again(bench.now),
+            bench.tx.writable_again(SendRoomNotice::Batch, bench.now)
+                && !bench.tx.writable_again(SendRoomNotice::Batch, bench.now),
             "{bytes}: once"
         );
+    }
+}
+
+/// Of several paths one may be idle while the others hold the buffer: room for one message is told once nothing waits.
+#[test]
+fn an_idle_path_is_told_of_room_for_one_message() {
+    use SendRoomNotice::{Batch, WhenIdle};
+    for (what, paths, notice, messages, expected) in [
+        ("all was sent", 2, WhenIdle, 2, true),
+        ("some waits", 2, WhenIdle, 30, false),
+        ("over one path nothing else holds the buffer", 1, WhenIdle, 2, false),
+        ("in batches", 2, Batch, 2, false),
+    ] {
+        let size = messages * FULL;
+        let mut bench = Bench::tuned(Preset::Rfc9260, paths, |config| {
+            config.send_buffer_bytes = size.into();
+        });
+        bench.send(messages);
+        bench.sends();
+        assert_eq!(bench.send_one(200, Reliability::Full).1, Err(SendError::WouldBlock));
+        let free = crate::types::BufferBytes { user_bytes: 200, cost: 200 };
+        bench.tx.queue.release(free);
+        assert_eq!(bench.tx.writable_again(notice, bench.now), expected, "{what}");
     }
 }
 

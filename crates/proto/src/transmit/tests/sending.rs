@@ -5,7 +5,7 @@ use polypath_wire::DataFlags;
 use super::*;
 use crate::config::{
     AssociationConfig, BlockingEstimation, BufferSplit, DataCopies, PathOrder, PerTsn, Preset,
-    RescheduleSide, RetransmissionPath, SackRequest, TailReinjection,
+    RescheduleSide, RetransmissionPath, SackRequest, SendRoomNotice, TailReinjection,
 };
 use crate::probe::TransmissionCause::{
     DropReport, FastRetransmission, New, TimerRetransmission, WindowProbe,
@@ -316,9 +316,9 @@ fn a_path_that_blocks_a_faster_one_pays_once_per_round_trip() {
 fn a_path_that_fills_the_peers_window_pays_too() {
     for (window, pays) in [(4, true), (9, false)] {
         let mut bench = slowed(BlockingEstimation::On, 400);
-        bench.tx.writable_again(bench.now);
+        bench.tx.writable_again(SendRoomNotice::Batch, bench.now);
         bench.tx.queue.enlarge(u64::from(20 * FULL));
-        assert!(bench.tx.writable_again(bench.now));
+        assert!(bench.tx.writable_again(SendRoomNotice::Batch, bench.now));
         bench.tx.advertised_window = u64::from(window * FULL);
         let before = bench.path(1).congestion.cwnd;
         bench.send(1);

@@ -5,7 +5,7 @@ use polypath_wire::{DuplicateTsns, NrSack};
 use super::*;
 use crate::Duration;
 use crate::config::{
-    AssociationConfig, DataCopies, Preset, SackRequest, TailProbes, TailReinjection,
+    AssociationConfig, DataCopies, Preset, SackRequest, SendRoomNotice, TailProbes, TailReinjection,
 };
 use crate::mechanism::tail_probe::TailPhase;
 use crate::probe::TransmissionCause::FastRetransmission;
@@ -220,7 +220,9 @@ fn a_user_that_was_told_of_room_is_expected_back() {
     bench.path(0).set_cwnd(9 * CHUNK, None);
     assert_eq!(bench.sends(), [], "the user waits");
     bench.tx.queue.enlarge(u64::MAX);
-    assert!(bench.tx.writable_again(bench.now) && !bench.tx.wants_buffer_space());
+    assert!(
+        bench.tx.writable_again(SendRoomNotice::Batch, bench.now) && !bench.tx.wants_buffer_space()
+    );
     assert_eq!(bench.sends(), [], "it was told, and has not run yet");
     bench.tx.end_input();
     assert_eq!(bench.sends(), [(0, [0].into())], "it hands over no more");
@@ -235,7 +237,7 @@ fn a_user_that_was_told_of_room_is_expected_back_for_a_round_trip() {
     assert!(bench.tx.reserve(most).is_err(), "there is no room beside the messages");
     assert_eq!(bench.tx.demand_deadline(), None, "it waits for room");
     bench.tx.queue.enlarge(u64::MAX);
-    assert!(bench.tx.writable_again(bench.now));
+    assert!(bench.tx.writable_again(SendRoomNotice::Batch, bench.now));
     assert_eq!(bench.sends(), []);
     assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Waiting, "more follows");
     let until = bench.now + Duration::from_millis(40);

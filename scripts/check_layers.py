@@ -95,7 +95,7 @@ LAYERS: dict[str, Layers] = {
         ("state",),
         ("association", "driver"),
         ("endpoint", "events"),
-        ("builder", "sctp_stream", "stream", "system"),
+        ("builder", "port", "sctp_stream", "stream", "system"),
     ),
     "polypath-meter": (
         ("calendar", "clock", "ensure", "gate", "payload", "processor", "text"),

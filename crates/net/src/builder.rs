@@ -372,6 +372,7 @@ impl EndpointBuilder {
                 Some(_) => Accepting::Yes,
                 None => Accepting::Stopped,
             },
+            ports: BTreeMap::new(),
             closed: false,
         };
         Arc::new(EndpointShared {

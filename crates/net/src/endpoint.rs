@@ -36,6 +36,8 @@ enum Source {
     Endpoint,
     /// One of its own.
     Another,
+    /// One that is bound.
+    Bound(u16),
 }
 
 /// Whether a peer refuses an association because it has another one with that port and address (RFC 9260 section 5.2.2).
@@ -103,6 +105,20 @@ impl Endpoint {
         self.connect(&Peer::resolve(name).await?, config).await
     }
 
+    pub(crate) fn shared(&self) -> &Arc<EndpointShared> {
+        &self.shared
+    }
+
+    /// Begins an association from a port that is bound.
+    pub(crate) fn begin_from(
+        &self,
+        peer: &Peer,
+        config: AssociationConfig,
+        port: u16,
+    ) -> Result<Association, ConnectError> {
+        self.begin(peer, config, Source::Bound(port))
+    }
+
     fn begin(
         &self,
         peer: &Peer,
@@ -125,6 +141,9 @@ impl Endpoint {
         let addresses: Vec<_> =
             peer.addresses.iter().map(|&address| PeerAddress { address, encapsulation }).collect();
         self.start(self.shared.state(), |protocol, cx| {
+            if let Source::Bound(port) = source {
+                return protocol.connect_from_port(cx, config, [port, peer.port], &addresses);
+            }
             if source == Source::Endpoint {
                 match protocol.connect(cx, config.clone(), peer.port, &addresses) {
                     Err(polypath_proto::ConnectError::AlreadyConnected) => {}

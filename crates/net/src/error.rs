@@ -61,6 +61,15 @@ pub enum BindError {
     /// The same address twice.
     #[error("the local address {0} was given twice")]
     Duplicate(IpAddr),
+    /// A port was to have an address that the endpoint does not have.
+    #[error("{0} is not one of the endpoint's addresses")]
+    NotLocal(IpAddr),
+    /// The SCTP port is bound, or an association has it.
+    #[error("the SCTP port {0} is in use: choose another one, or 0 for any that is free")]
+    PortInUse(u16),
+    /// All dynamic SCTP ports are in use.
+    #[error("no SCTP port is free")]
+    NoFreePort,
     /// The endpoint has the address that was to be added.
     #[error("{0} is a local address of the endpoint already")]
     AlreadyBound(IpAddr),

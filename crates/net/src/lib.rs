@@ -251,6 +251,7 @@ mod log;
 mod lower_layer;
 mod message;
 mod peer;
+mod port;
 mod probe;
 mod route;
 mod sctp_stream;
@@ -284,10 +285,11 @@ pub use polypath_proto::{
     AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,
     AuthenticationChange, BlockedCause, BlockedTime, ChunkKinds, ClaimError,
     ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, EventKinds, Instant,
-    KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece, Probe,
-    ProbeEvent, ReconfigurationError, SendError as SendRefusal, TimerKind, TransmissionCause, Tsn,
-    config, congestion, scheduling,
+    KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece, PortConfig,
+    Probe, ProbeEvent, ReconfigurationError, SendError as SendRefusal, TimerKind,
+    TransmissionCause, Tsn, config, congestion, scheduling,
 };
+pub use port::BoundPort;
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::{default_addresses, source_address};
 pub use sctp_stream::{RecvStream, SctpStream, SendStream};

@@ -318,7 +318,9 @@ fn close(shared: &EndpointShared) {
     let (table, waiting) = {
         let mut state = shared.state();
         state.closed = true;
-        (std::mem::take(&mut state.table), std::mem::take(&mut state.accept_queue))
+        let at_ports = std::mem::take(&mut state.ports);
+        let waiting = (std::mem::take(&mut state.accept_queue), at_ports);
+        (std::mem::take(&mut state.table), waiting)
     };
     drop(waiting);
     for association in table.into_values() {

@@ -85,18 +85,25 @@ impl Router<'_> {
     /// Queues an association that a peer began, if there is room.
     fn admit(&mut self, id: AssociationId, mut protocol: Box<Protocol>, early: EarlyEvents) {
         let mut context = self.state.context.fork();
+        let port = protocol.identity().local_port;
         let chosen = self.shared.accept_options.apply(id, &mut protocol, &mut context);
         let association = self.shared.adopt(id, Initiator::Peer, protocol, context, early);
         self.state.table.insert(id, Arc::clone(&association));
         touch(0, self.touched, &association);
-        let reason = if self.state.closed || self.state.accepting == Accepting::Stopped {
+        let is_closed = self.state.closed;
+        let is_stopped = self.state.accepting == Accepting::Stopped;
+        let (queue, backlog, is_stopped) = match self.state.ports.get_mut(&port) {
+            Some(queue) => (&mut queue.waiting, queue.backlog, false),
+            None => (&mut self.state.accept_queue, self.shared.backlog, is_stopped),
+        };
+        let reason = if is_closed || is_stopped {
             NOT_ACCEPTING
         } else if chosen.is_err() {
             Bytes::from_static(b"the parameters of the association cannot be used")
-        } else if self.state.accept_queue.len() >= self.shared.backlog {
+        } else if queue.len() >= backlog {
             Bytes::from_static(b"too many associations wait to be accepted")
         } else {
-            self.state.accept_queue.push_back(Handle::new(association));
+            queue.push_back(Handle::new(association));
             return self.shared.incoming.notify_waiters();
         };
         self.stats.associations_refused += 1;

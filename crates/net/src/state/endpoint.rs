@@ -58,6 +58,8 @@ pub(crate) struct EndpointState {
     pub(crate) table: BTreeMap<AssociationId, Arc<AssociationShared>>,
     pub(crate) accept_queue: VecDeque<Handle>,
     pub(crate) accepting: Accepting,
+    /// Ports that are bound beside that of the endpoint.
+    pub(crate) ports: BTreeMap<u16, PortQueue>,
     /// No driver runs any more, or none shall.
     pub(crate) closed: bool,
 }
@@ -68,6 +70,20 @@ pub(crate) enum Accepting {
     Yes,
     /// Never, or no longer.
     Stopped,
+}
+
+/// Associations that wait at a further port.
+#[derive(Debug)]
+pub(crate) struct PortQueue {
+    pub(crate) waiting: VecDeque<Handle>,
+    /// Most that may wait.
+    pub(crate) backlog: usize,
+}
+
+impl PortQueue {
+    pub(crate) fn new(backlog: usize) -> Self {
+        Self { waiting: VecDeque::new(), backlog }
+    }
 }
 
 impl EndpointShared {

@@ -12,7 +12,7 @@ mod rebind;
 mod shard;
 
 pub(crate) use association::{AssociationShared, Handle};
-pub(crate) use endpoint::{Accepting, EndpointShared, EndpointState, NOT_ACCEPTING};
+pub(crate) use endpoint::{Accepting, EndpointShared, EndpointState, NOT_ACCEPTING, PortQueue};
 pub(crate) use inner::{Inner, Phase};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use parcel::{Inbox, Parcel};

@@ -43,7 +43,7 @@ impl Endpoint {
                 _ => Ok(Route::Association(entry.id)),
             };
         }
-        self.check_source(received, packet.source_port())?;
+        self.check_source(received, &packet)?;
         if tag == 0 {
             self.route_init(cx, received, &packet)
         } else {
@@ -71,7 +71,7 @@ impl Endpoint {
         if received.encapsulation == Encapsulation::None || packet.destination_port() == 0 {
             return Err(DropReason::OtherPort);
         }
-        self.check_source(received, packet.source_port())?;
+        self.check_source(received, packet)?;
         let to = ReturnPath::of(received, packet);
         if packet.tag() != 0 {
             return self.answer_out_of_the_blue(cx, &to, packet, packet.contents()?);
@@ -93,14 +93,19 @@ impl Endpoint {
     }
 
     /// A sender that must not be answered.
-    fn check_source(&self, received: &Received<'_>, port: u16) -> Result<(), DropReason> {
+    fn check_source(
+        &self,
+        received: &Received<'_>,
+        packet: &Incoming<'_, '_>,
+    ) -> Result<(), DropReason> {
+        let (port, to) = (packet.source_port(), packet.destination_port());
         let source =
             PeerAddress { address: received.remote, encapsulation: received.encapsulation };
         if port == 0 {
             Err(DropReason::PortZero)
         } else if !is_unicast(received.remote) || !is_unicast(received.local) {
             Err(DropReason::NotUnicast)
-        } else if self.is_own(port, &source) {
+        } else if self.is_self(to, port, &source) {
             Err(DropReason::OwnAddress)
         } else {
             Ok(())
@@ -115,7 +120,7 @@ impl Endpoint {
         packet: &Incoming<'_, '_>,
     ) -> Result<Route, DropReason> {
         let to = ReturnPath::of(received, packet);
-        let demanded = AuthDemand::of(&self.config.association.policies);
+        let demanded = AuthDemand::of(&self.accepted_at(to.local_port).policies);
         let peer = match self.read_init(received, packet, demanded)? {
             Ok(peer) => peer,
             Err((tag, problem)) => {
@@ -126,16 +131,20 @@ impl Endpoint {
         if let Some(id) = self.table.by_any_peer(packet.ports(), &peer.addresses, carried) {
             return Ok(Route::Collision(id));
         }
-        if let Some(causes) = self.refusal(to.local_port, received.remote) {
+        if let Some(causes) = self.refusal((to.local, to.local_port), received.remote) {
             return self.refuse(cx, &to, peer.tag, causes).map(Route::Reply);
         }
-        let own = self.fresh_init(cx);
+        let own = self.fresh_init(cx, to.local_port);
         self.init_ack(cx, &to, &peer, &own).map(Route::Reply)
     }
 
-    /// Why no association can begin now with a peer at this port and address.
-    pub(super) fn refusal(&self, local_port: u16, address: IpAddr) -> Option<Causes<'static>> {
-        if !self.config.listening || !self.is_bound(local_port) {
+    /// Why no association can begin now, at this local address and port, with a peer at `address`.
+    pub(super) fn refusal(
+        &self,
+        (local, local_port): (IpAddr, u16),
+        address: IpAddr,
+    ) -> Option<Causes<'static>> {
+        if !self.is_listening(local_port, local) {
             Some(Causes::empty())
         } else if let Some(limit) = self.origins.exhausted(address) {
             let reason = format!("at most {limit} associations at a time from one address");

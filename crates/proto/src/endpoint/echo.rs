@@ -48,11 +48,11 @@ impl Endpoint {
                 let addresses = (&[proved][..], &peer_addresses[..]);
                 let id = self.table.insert(*local_tag, ports, addresses, *encapsulation);
                 self.origins.add(id, proved);
-                if self.config.association.error_detection != ErrorDetection::Crc32c {
+                let config = SharedConfig::clone(self.accepted_at(ports.local));
+                if config.error_detection != ErrorDetection::Crc32c {
                     self.table.accept_zero_checksum(id);
                 }
                 let identity = self.identity_of(cookie);
-                let config = SharedConfig::clone(&self.accepted);
                 let mut association = Association::accept(cx, config, identity, *established);
                 if let Some(budget) = &self.budget {
                     association.share_buffer(Share::of(budget));
@@ -76,7 +76,7 @@ impl Endpoint {
         if let Some(id) = self.table.by_any_peer(packet.ports(), peer_addresses, *encapsulation) {
             return Ok(EchoVerdict::Collision(id));
         }
-        let keys = &self.config.association.shared_keys;
+        let keys = &self.accepted_at(packet.destination_port()).shared_keys;
         let trust = vouch_by_cookie(keys, packet.proof().as_ref(), cookie.auth.as_ref());
         let trust = trust.ok_or(DropReason::NotAuthenticated)?;
         let to = ReturnPath::of(received, packet);
@@ -85,7 +85,7 @@ impl Endpoint {
             return self.answer_stranger(cx, &to, cookie.peer_tag, error).map(EchoVerdict::Reply);
         }
         let proved = cookie.source().map_or(received.remote, |source| source.address);
-        if let Some(causes) = self.refusal(to.local_port, proved) {
+        if let Some(causes) = self.refusal((to.local, to.local_port), proved) {
             return self.refuse(cx, &to, cookie.peer_tag, causes).map(EchoVerdict::Reply);
         }
         let life = self.config.cookie_life * 2;
@@ -123,7 +123,8 @@ impl Endpoint {
     /// Whether the peer of the cookie may send from `remote` to `local`. From another address than its first it may,
     /// since COOKIE ECHO is repeated over all of its addresses.
     fn fits_addresses(&self, cookie: &Cookie, local: IpAddr, remote: &PeerAddress) -> bool {
-        let ours = local == cookie.local_address || self.local_addresses.contains(&local);
+        let ours =
+            local == cookie.local_address || self.addresses_at(cookie.local_port).contains(&local);
         ours && cookie.peer_addresses.contains(&remote.address)
             && cookie.source().is_some_and(|source| {
                 source.address != remote.address
@@ -133,11 +134,12 @@ impl Endpoint {
 
     pub(super) fn identity_of(&self, cookie: &Cookie) -> Identity {
         // The pair of addresses that has been tried comes first, unless its local address was lost since.
+        let own = self.addresses_at(cookie.local_port);
         let mut local_addresses = AddressList::new();
-        if self.local_addresses.contains(&cookie.local_address) {
+        if own.contains(&cookie.local_address) {
             local_addresses.push(cookie.local_address);
         }
-        for local in self.local_addresses.iter().copied() {
+        for local in own.iter().copied() {
             let usable = cookie.peer_addresses.iter().any(|peer| pairs(local, *peer));
             if usable && local != cookie.local_address {
                 local_addresses.push(local);

@@ -92,9 +92,10 @@ impl Endpoint {
         authentication: AuthDemand,
     ) -> Result<Result<PeerInit, (u32, InitProblem)>, DropReason> {
         let init = packet.lone_init()?;
+        let port = packet.destination_port();
         let limits = InitLimits {
-            max_addresses: usize::from(self.config.association.max_paths).max(1),
-            local_addresses: &self.local_addresses,
+            max_addresses: usize::from(self.accepted_at(port).max_paths).max(1),
+            local_addresses: self.addresses_at(port),
             authentication,
         };
         let tag = init.initiate_tag;
@@ -105,9 +106,9 @@ impl Endpoint {
         }
     }
 
-    /// What this side puts into the INIT ACK for a peer without association.
-    pub(super) fn fresh_init(&self, cx: &mut Cx<'_>) -> OwnInit {
-        let config = &self.config.association;
+    /// What this side puts into the INIT ACK for a peer without association, at this port.
+    pub(super) fn fresh_init(&self, cx: &mut Cx<'_>, port: u16) -> OwnInit {
+        let config = self.accepted_at(port);
         OwnInit {
             tag: self.table.draw_tag(cx.rng),
             initial_tsn: cx.rng.next_u32(),
@@ -135,7 +136,8 @@ impl Endpoint {
         let sealed = self.seal_cookie(cx, to, peer, (own, CodeLength::Long));
         let remote = to.remote;
         let most = most_answer_bytes(to.received_bytes, remote.address, remote.encapsulation);
-        let whole = self.init_ack_listing(to, peer, own, (&sealed, &self.local_addresses));
+        let listed = self.addresses_at(to.local_port);
+        let whole = self.init_ack_listing(to, peer, own, (&sealed, listed));
         if whole.packet.encoded_len() <= most {
             return Ok(whole);
         }
@@ -148,7 +150,7 @@ impl Endpoint {
                 false => Err(DropReason::AnswerLimit),
             };
         };
-        let listed = first_that_fit(&self.local_addresses, to.local, room);
+        let listed = first_that_fit(self.addresses_at(to.local_port), to.local, room);
         Ok(self.init_ack_listing(to, peer, bare, (&sealed, &listed)))
     }
 
@@ -259,7 +261,7 @@ impl Endpoint {
             remote: to.remote.address,
             encapsulation: to.remote.encapsulation,
             ecn: Ecn::NotEct,
-            traffic: self.config.association.traffic(),
+            traffic: self.accepted_at(to.local_port).traffic(),
             fragmentation: match packet.encoded_len() > SAFE_PACKET_BYTES {
                 true => Fragmentation::Allowed,
                 false => Fragmentation::Avoided,

@@ -8,6 +8,7 @@ mod echo;
 mod init;
 mod limits;
 mod origins;
+mod ports;
 mod route;
 mod spent_tags;
 mod table;
@@ -29,9 +30,11 @@ use crate::{
 use cookie::CookieSecrets;
 use limits::EndpointLimits;
 use origins::Origins;
+use ports::BoundPorts;
 use spent_tags::SpentTags;
 use table::{AddressProof, AssociationTable, Ports};
 
+pub use ports::PortConfig;
 pub use route::{Collision, DropReason, Route};
 
 /// One SCTP port with its local addresses.
@@ -40,7 +43,8 @@ pub use route::{Collision, DropReason, Route};
 /// here, and hands their [notices](Association::poll_notice) back with [`on_notice`](Self::on_notice). INIT is answered
 /// without keeping anything; an association begins with its COOKIE ECHO.
 ///
-/// Further associations with the same peer have SCTP ports of their own on this side.
+/// Further associations with the same peer have SCTP ports of their own on this side. So have the sockets of programs that share
+/// the endpoint: see [`bind_port`](Self::bind_port).
 ///
 /// Packets over IP to other SCTP ports are dropped without an answer, since they may belong to others on the same host.
 /// Over UDP they are answered as if those ports were not in use.
@@ -51,6 +55,8 @@ pub struct Endpoint {
     accepted: SharedConfig,
     local_port: u16,
     local_addresses: AddressList,
+    /// SCTP ports beside `local_port` and those of `config`.
+    bound: BoundPorts,
     table: AssociationTable,
     spent: SpentTags,
     secrets: CookieSecrets,
@@ -84,6 +90,7 @@ impl Endpoint {
             config,
             local_port,
             local_addresses: local_addresses.iter().copied().filter(|a| is_unicast(*a)).collect(),
+            bound: BoundPorts::default(),
             table: AssociationTable::default(),
             spent: SpentTags::default(),
             secrets,
@@ -135,10 +142,50 @@ impl Endpoint {
         peer: &[PeerAddress],
     ) -> Result<(AssociationId, Box<Association>), ConnectError> {
         let first = cx.rng.next_u32() as u16;
-        let is_free = |port: &u16| !self.is_bound(*port) && !self.table.has_local_port(*port);
-        let mut ports = (0..=0x3FFF_u16).map(|n| 0xC000 | first.wrapping_add(n) & 0x3FFF);
-        let local = ports.find(is_free).ok_or(ConnectError::AlreadyConnected)?;
+        let local = self.free_port(first).ok_or(ConnectError::AlreadyConnected)?;
         self.connect_from(cx, config, Ports { local, remote: remote_port }, peer)
+    }
+
+    /// As [`connect`](Self::connect), from a port that is [bound](Self::bind_port), with the addresses of that port.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect), and [`ConnectError::InvalidPort`] if the port is not bound.
+    pub fn connect_from_port(
+        &mut self,
+        cx: &mut Cx<'_>,
+        config: AssociationConfig,
+        [local, remote]: [u16; 2],
+        peer: &[PeerAddress],
+    ) -> Result<(AssociationId, Box<Association>), ConnectError> {
+        if !self.is_bound(local) {
+            return Err(ConnectError::InvalidPort);
+        }
+        self.connect_from(cx, config, Ports { local, remote }, peer)
+    }
+
+    /// Binds a further SCTP port, or changes what it is bound to. Several programs, or several sockets of one, can so share
+    /// the endpoint and its UDP port. What lives at the port stays as it is.
+    pub fn bind_port(&mut self, port: u16, config: PortConfig) {
+        if port != 0 {
+            self.bound.set(port, config);
+        }
+    }
+
+    /// Gives a port back that [`bind_port`](Self::bind_port) has bound. Associations at it live on.
+    pub fn unbind_port(&mut self, port: u16) {
+        self.bound.remove(port);
+    }
+
+    /// A dynamic port (RFC 6335 section 6) that is neither bound nor in use, the first one from `first` on.
+    pub fn free_port(&self, first: u16) -> Option<u16> {
+        let mut ports = (0..=0x3FFF_u16).map(|n| 0xC000 | first.wrapping_add(n) & 0x3FFF);
+        ports.find(|port| !self.is_bound(*port) && !self.table.has_local_port(*port))
+    }
+
+    /// Whether a port is bound, or has associations.
+    pub fn is_port_in_use(&self, port: u16) -> bool {
+        self.is_bound(port) || self.table.has_local_port(port)
     }
 
     fn connect_from(
@@ -302,19 +349,46 @@ impl Endpoint {
         self.dropped[reason as usize]
     }
 
-    /// Whether it is an SCTP port at which peers begin associations.
+    /// Whether it is an SCTP port of this endpoint.
     fn is_bound(&self, port: u16) -> bool {
-        port == self.local_port || self.config.further_ports.contains(&port)
+        port == self.local_port
+            || self.config.further_ports.contains(&port)
+            || self.bound.contains(port)
     }
 
-    /// Whether that is this endpoint itself. Another UDP port is another endpoint, even on this host.
-    fn is_own(&self, port: u16, peer: &PeerAddress) -> bool {
+    /// Whether peers may begin associations at this port of a local address.
+    fn is_listening(&self, port: u16, local: IpAddr) -> bool {
+        match self.bound.get(port) {
+            Some(bound) => bound.listening && self.addresses_at(port).contains(&local),
+            None => self.config.listening && self.is_bound(port),
+        }
+    }
+
+    /// Configuration of the associations that peers begin at the port.
+    fn accepted_at(&self, port: u16) -> &SharedConfig {
+        self.bound.get(port).map_or(&self.accepted, |bound| &bound.accepted)
+    }
+
+    /// Local addresses of the port.
+    fn addresses_at(&self, port: u16) -> &AddressList {
+        match self.bound.get(port) {
+            Some(bound) if !bound.addresses.is_empty() => &bound.addresses,
+            _ => &self.local_addresses,
+        }
+    }
+
+    /// Whether that is the port `own` of this endpoint itself. Another SCTP port may be another program's, and another UDP port is
+    /// another endpoint, even on this host.
+    fn is_self(&self, own: u16, port: u16, peer: &PeerAddress) -> bool {
         let own_carrier = match peer.encapsulation {
             Encapsulation::None => true,
             Encapsulation::Udp { local_port, remote_port } => local_port == remote_port,
             Encapsulation::LowerLayer => false,
         };
-        self.is_bound(port) && own_carrier && self.local_addresses.contains(&peer.address)
+        own == port
+            && self.is_bound(port)
+            && own_carrier
+            && self.local_addresses.contains(&peer.address)
     }
 
     fn count(&mut self, reason: DropReason) {
@@ -333,14 +407,15 @@ impl Endpoint {
             return Err(ConnectError::InvalidPort);
         }
         let max_addresses = usize::from(config.max_paths).clamp(1, MAX_ADDRESSES);
+        let local = self.addresses_at(ports.local);
         let mut peer = SmallVec::<[PeerAddress; 2]>::new();
         for candidate in wished {
             let address = candidate.address;
             let is_carried = self.is_over_lower_layer()
                 == (candidate.encapsulation == Encapsulation::LowerLayer);
             let usable = is_carried
-                && self.local_addresses.iter().any(|local| pairs(*local, address))
-                && !self.is_own(ports.remote, candidate)
+                && local.iter().any(|local| pairs(*local, address))
+                && !self.is_self(ports.local, ports.remote, candidate)
                 && peer.iter().all(|known| known.address != address);
             if usable && peer.len() < max_addresses {
                 peer.push(*candidate);
@@ -358,7 +433,7 @@ impl Endpoint {
             return Err(ConnectError::TooManyAssociations);
         }
         // Of any family: the peer may have more addresses than those named (RFC 9260 section 5.1.2).
-        let local = self.local_addresses.iter().copied();
+        let local = local.iter().copied();
         let offered = |a: &IpAddr| peer.iter().any(|p| reaches(*a, p.address));
         let identity = Identity {
             local_port: ports.local,

@@ -5,6 +5,7 @@ mod connect;
 mod cookie_echo;
 mod init;
 mod out_of_the_blue;
+mod ports;
 mod routing;
 mod strangers;
 

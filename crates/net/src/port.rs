@@ -1,0 +1,163 @@
+//! SCTP ports that are bound beside that of the endpoint: what several sockets need that share one endpoint.
+
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use polypath_proto::PortConfig;
+use polypath_proto::config::{AssociationConfig, ErrorDetection, PmtuDiscovery};
+
+use crate::association::Association;
+use crate::endpoint::Endpoint;
+use crate::error::{BindError, ConnectError};
+use crate::peer::Peer;
+use crate::state::{EndpointState, NOT_ACCEPTING, PortQueue};
+
+/// An SCTP port of an [`Endpoint`], with its own addresses, configuration and queue of associations that wait to be accepted.
+///
+/// Several of them share the sockets and the UDP port of the endpoint, as the sockets of several programs share a host
+/// (`bind`, `listen` of the sockets API). When it is dropped, the port is free again; associations that wait to be accepted are
+/// aborted, and all others live on.
+#[derive(Debug)]
+pub struct BoundPort {
+    endpoint: Endpoint,
+    port: u16,
+}
+
+impl Endpoint {
+    /// Binds a further SCTP port; 0 takes a dynamic one that is free.
+    ///
+    /// ```
+    /// use polypath::{AssociationConfig, Endpoint, Message, Peer, PortConfig};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let endpoint = Endpoint::builder(["127.0.0.51".parse()?]).encapsulation_port(0).bind()?;
+    /// let config = |listening| PortConfig {
+    ///     local_addresses: Vec::new(), // all of the endpoint
+    ///     listening,
+    ///     association: AssociationConfig::default(),
+    /// };
+    /// let server = endpoint.bind_port(7000, config(true), 16)?;
+    /// let client = endpoint.bind_port(0, config(false), 0)?;
+    ///
+    /// let peer = Peer::new(["127.0.0.51".parse()?], 7000).encapsulation_port(endpoint.encapsulation_port());
+    /// let (there, here) =
+    ///     tokio::try_join!(server.accept(), client.connect(&peer, AssociationConfig::default()))?;
+    /// here.send(Message::new(0, "from one socket to another")).await?;
+    /// assert!(there.receive().await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BindError::PortInUse`] if the port is bound or has associations, and [`BindError::NotLocal`] if an address is not one of the endpoint's.
+    pub fn bind_port(
+        &self,
+        port: u16,
+        config: PortConfig,
+        backlog: usize,
+    ) -> Result<BoundPort, BindError> {
+        let mut state = self.shared().state();
+        if state.closed {
+            return Err(BindError::EndpointClosed);
+        }
+        let protocol = &state.protocol;
+        let foreign = |address: &&IpAddr| !protocol.local_addresses().contains(address);
+        if let Some(address) = config.local_addresses.iter().find(foreign) {
+            return Err(BindError::NotLocal(*address));
+        }
+        let port = match port {
+            0 => {
+                let now = self.shared().clock.now();
+                let EndpointState { protocol, context, .. } = &mut *state;
+                let first = context.lend(now, |cx| cx.rng.next_u32()) as u16;
+                protocol.free_port(first).ok_or(BindError::NoFreePort)?
+            }
+            taken if protocol.is_port_in_use(taken) => return Err(BindError::PortInUse(taken)),
+            free => free,
+        };
+        state.protocol.bind_port(port, prepared(config));
+        state.ports.insert(port, PortQueue::new(backlog));
+        drop(state);
+        Ok(BoundPort { endpoint: self.clone(), port })
+    }
+}
+
+/// As associations over sockets need it.
+fn prepared(mut config: PortConfig) -> PortConfig {
+    config.association.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
+    config.association.error_detection = ErrorDetection::Crc32c;
+    config
+}
+
+impl BoundPort {
+    /// SCTP port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Changes what associations are that begin from now on, and how many may wait to be accepted.
+    pub fn set(&self, config: PortConfig, backlog: usize) {
+        let mut state = self.endpoint.shared().state();
+        state.protocol.bind_port(self.port, prepared(config));
+        if let Some(queue) = state.ports.get_mut(&self.port) {
+            queue.backlog = backlog;
+        }
+    }
+
+    /// The next association that a peer has begun at this port. Waits also while the port does not listen.
+    ///
+    /// # Errors
+    ///
+    /// If the endpoint is closed.
+    pub async fn accept(&self) -> Result<Association, ConnectError> {
+        let shared = self.endpoint.shared();
+        loop {
+            let mut notified = pin!(shared.incoming.notified());
+            notified.as_mut().enable();
+            {
+                let mut state = shared.state();
+                let waiting = state.ports.get_mut(&self.port);
+                if let Some(handle) = waiting.and_then(|queue| queue.waiting.pop_front()) {
+                    return Ok(Association::new(handle));
+                }
+                if state.closed {
+                    return Err(ConnectError::EndpointClosed);
+                }
+            }
+            notified.await;
+        }
+    }
+
+    /// Establishes an association from this port, with its addresses; as [`Endpoint::connect`], but from no other port.
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::connect`], and if the port has an association with this peer.
+    pub async fn connect(
+        &self,
+        peer: &Peer,
+        config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        let association = self.endpoint.begin_from(peer, config, self.port)?;
+        association.established().await?;
+        Ok(association)
+    }
+}
+
+impl Drop for BoundPort {
+    fn drop(&mut self) {
+        let queue = {
+            let mut state = self.endpoint.shared().state();
+            state.protocol.unbind_port(self.port);
+            state.ports.remove(&self.port)
+        };
+        // Outside the lock: dropping a handle calls back into the association.
+        for association in queue.into_iter().flat_map(|queue| queue.waiting) {
+            let shared = Arc::clone(&association);
+            shared.abort(&NOT_ACCEPTING);
+        }
+    }
+}

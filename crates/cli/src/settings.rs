@@ -9,13 +9,19 @@ use crate::suggestion::nearest;
 
 /// The configuration of a transfer with these changes.
 pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<AssociationConfig> {
-    let mut document = serde_json::to_value(polypath_transfer::association_config(preset))?;
+    let config = changed(&polypath_transfer::association_config(preset), changes)?;
+    polypath_transfer::check_config(&config).map_err(|error| anyhow!("--set {error}"))?;
+    Ok(config)
+}
+
+/// A configuration with these changes.
+pub(crate) fn changed(config: &AssociationConfig, changes: &[String]) -> Result<AssociationConfig> {
+    let mut document = serde_json::to_value(config)?;
     for change in changes {
         document = apply(document, change)?;
     }
     let config: AssociationConfig = serde_json::from_value(document)?;
     config.check().map_err(|error| anyhow!("--set {error}"))?;
-    polypath_transfer::check_config(&config).map_err(|error| anyhow!("--set {error}"))?;
     Ok(config)
 }
 

@@ -8,7 +8,8 @@ use std::pin::pin;
 
 use bytes::Bytes;
 use polypath_proto::{
-    AddressChangeError, AssociationStats, KeyError, PathId, PathStats, ReconfigurationError,
+    AddressChangeError, AssociationState, AssociationStats, KeyError, PathId, PathStats,
+    ReconfigurationError,
 };
 use tokio::sync::Notify;
 
@@ -333,6 +334,11 @@ impl Association {
             outbound: inner.protocol.outbound_streams(),
             inbound: inner.protocol.inbound_streams(),
         })
+    }
+
+    /// Where the association is between its handshake and its end (`sstat_state`).
+    pub fn state(&self) -> AssociationState {
+        self.shared.lock().protocol.state()
     }
 
     /// Free bytes of the send buffer.

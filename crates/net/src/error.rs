@@ -64,7 +64,7 @@ pub enum BindError {
     /// A port was to have an address that the endpoint does not have.
     #[error("{0} is not one of the endpoint's addresses")]
     NotLocal(IpAddr),
-    /// The SCTP port is bound, or an association has it.
+    /// The SCTP port is bound.
     #[error("the SCTP port {0} is in use: choose another one, or 0 for any that is free")]
     PortInUse(u16),
     /// All dynamic SCTP ports are in use.

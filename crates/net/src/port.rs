@@ -52,7 +52,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`BindError::PortInUse`] if the port is bound or has associations, and [`BindError::NotLocal`] if an address is not one of the endpoint's.
+    /// [`BindError::PortInUse`] if the port is bound, and [`BindError::NotLocal`] if an address is not one of the endpoint's.
     pub fn bind_port(
         &self,
         port: u16,
@@ -75,7 +75,7 @@ impl Endpoint {
                 let first = context.lend(now, |cx| cx.rng.next_u32()) as u16;
                 protocol.free_port(first).ok_or(BindError::NoFreePort)?
             }
-            taken if protocol.is_port_in_use(taken) => return Err(BindError::PortInUse(taken)),
+            taken if protocol.is_port_bound(taken) => return Err(BindError::PortInUse(taken)),
             free => free,
         };
         state.protocol.bind_port(port, prepared(config));

@@ -16,7 +16,15 @@ mod reproduce;
 mod schema;
 mod send;
 mod sim;
+#[cfg(target_os = "linux")]
+mod sockets;
+#[cfg(target_os = "linux")]
+mod ss;
+#[cfg(target_os = "linux")]
+mod stack;
 mod study;
+#[cfg(target_os = "linux")]
+mod with;
 
 use clap::Subcommand;
 
@@ -50,6 +58,15 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     /// Measure what an association carries over all paths
     Meter(Box<meter::Args>),
+    /// Run a program whose SCTP sockets are those of Polypath
+    #[cfg(target_os = "linux")]
+    With(with::Args),
+    /// Show the SCTP sockets of programs, their associations and paths
+    #[cfg(target_os = "linux")]
+    Ss(ss::Args),
+    /// Serve SCTP sockets to programs; `with` starts it
+    #[cfg(target_os = "linux")]
+    Stack(stack::Args),
     /// List every policy of the stack: keys, values, presets
     Policies(policies::Args),
     /// Compute how large buffers have to be for given paths
@@ -75,6 +92,12 @@ impl Command {
             Self::Key(args) => key::run(&args),
             Self::Doctor(args) => doctor::run(&args),
             Self::Meter(args) => meter::run(&args),
+            #[cfg(target_os = "linux")]
+            Self::With(args) => with::run(&args),
+            #[cfg(target_os = "linux")]
+            Self::Ss(args) => ss::run(&args),
+            #[cfg(target_os = "linux")]
+            Self::Stack(args) => stack::run(&args),
             Self::Policies(args) => policies::run(&args),
             Self::Bmin(args) => bmin::run(&args),
             Self::Completions(args) => completions::run(&args),

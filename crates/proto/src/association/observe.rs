@@ -30,6 +30,11 @@ impl State {
 }
 
 impl Association {
+    /// Where it is between its handshake and its end.
+    pub fn state(&self) -> AssociationState {
+        self.state.public()
+    }
+
     /// Reports the state if it is another one than before. To be called wherever it may have changed.
     pub(super) fn report_state(&mut self, cx: &mut Cx<'_>) {
         let state = self.state.public();

@@ -88,7 +88,7 @@ pub struct AssociationOptions {
 
 impl AssociationOptions {
     /// All of them as a configuration has them.
-    pub(crate) fn of(config: &AssociationConfig) -> Self {
+    pub fn of(config: &AssociationConfig) -> Self {
         let policies = &config.policies;
         Self {
             rto_initial: Some(policies.rto.initial),
@@ -128,10 +128,7 @@ impl AssociationOptions {
     /// # Errors
     ///
     /// Names the first setting that cannot be used.
-    pub(crate) fn applied_to(
-        &self,
-        before: &AssociationConfig,
-    ) -> Result<AssociationConfig, ConfigError> {
+    pub fn applied_to(&self, before: &AssociationConfig) -> Result<AssociationConfig, ConfigError> {
         let mut config = before.clone();
         let (policies, rto) = (&mut config.policies, before.policies.rto);
         policies.rto.initial = self.rto_initial.unwrap_or(rto.initial);

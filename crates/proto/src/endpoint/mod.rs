@@ -183,9 +183,9 @@ impl Endpoint {
         ports.find(|port| !self.is_bound(*port) && !self.table.has_local_port(*port))
     }
 
-    /// Whether a port is bound, or has associations.
-    pub fn is_port_in_use(&self, port: u16) -> bool {
-        self.is_bound(port) || self.table.has_local_port(port)
+    /// Whether a port is bound.
+    pub fn is_port_bound(&self, port: u16) -> bool {
+        self.is_bound(port)
     }
 
     fn connect_from(

@@ -58,7 +58,7 @@ fn a_port_has_its_own_addresses_and_configuration() {
     world.endpoint.bind_port(OTHER, bound("192.0.2.1", false, 3));
     assert!(world.offer_at(OTHER).is_none(), "does not listen");
     world.endpoint.unbind_port(OTHER);
-    assert!(!world.endpoint.is_port_in_use(OTHER));
+    assert!(!world.endpoint.is_port_bound(OTHER));
 }
 
 #[test]

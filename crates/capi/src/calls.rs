@@ -1,0 +1,449 @@
+//! Making, binding and connecting sockets, their options and names.
+
+use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
+use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
+use polypath_sockets::address;
+use polypath_sockets::control::Operation;
+use polypath_sockets::frame::{Head, Kind};
+
+use crate::client;
+use crate::connecting::{begin, ensure_connected};
+use crate::fault::{Fault, Outcome, returned};
+use crate::frames::send_frame;
+use crate::messages::{self, address_at, write_address, write_bytes};
+use crate::real;
+use crate::table::{self, Sctp};
+
+/// Flags that `socket` and `accept4` take with the type.
+const TYPE_FLAGS: c_int = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+
+/// Most bytes of an option.
+const MAX_OPTION_BYTES: usize = 32 * 1024;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    let style = kind & !TYPE_FLAGS;
+    let is_sctp = matches!(domain, libc::AF_INET | libc::AF_INET6)
+        && match protocol {
+            IPPROTO_SCTP => matches!(style, libc::SOCK_STREAM | libc::SOCK_SEQPACKET),
+            // Of these families, SCTP alone has sockets of this type.
+            0 => style == libc::SOCK_SEQPACKET,
+            _ => false,
+        };
+    if !is_sctp || !client::is_there() {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::socket(domain, kind, protocol) };
+    }
+    returned(client::open(domain, style, kind & TYPE_FLAGS))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::bind(fd, address, length) };
+    };
+    let attempt = || {
+        // SAFETY: the caller vouches for the address.
+        let address = unsafe { address_at(address, length) }?.ok_or(Fault(libc::EINVAL))?;
+        client::ask(Operation::Bind, socket, (0, 0), &client::packed(&[address]))
+    };
+    returned(attempt().map(|_| 0))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::listen(fd, backlog) };
+    };
+    let listening = client::ask(Operation::Listen, socket, (backlog, 0), &[]);
+    returned(listening.map(|_| {
+        socket.note_listening();
+        0
+    }))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    match Sctp::of(fd) {
+        // SAFETY: the caller vouches for address and length.
+        Some(socket) => returned(unsafe { take_accepted(socket, address, length, 0) }),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::accept(fd, address, length) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn accept4(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
+    match Sctp::of(fd) {
+        Some(_) if flags & !TYPE_FLAGS != 0 => returned(Err(Fault(libc::EINVAL))),
+        // SAFETY: the caller vouches for address and length.
+        Some(socket) => returned(unsafe { take_accepted(socket, address, length, flags) }),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::accept4(fd, address, length, flags) },
+    }
+}
+
+/// The next socket that waits at one that listens.
+///
+/// # Safety
+///
+/// Address and length must be valid or null, as `accept` demands.
+unsafe fn take_accepted(
+    socket: Sctp,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+) -> Outcome<c_int> {
+    if !socket.is_one_to_one() {
+        return Err(Fault(libc::EOPNOTSUPP));
+    }
+    if !socket.is_listening() {
+        let listens = client::ask(Operation::IsListening, socket, (0, 0), &[])?;
+        if listens.value == 0 {
+            return Err(Fault(libc::EINVAL));
+        }
+        socket.note_listening();
+    }
+    let mut frame = [0; polypath_sockets::frame::HEAD_BYTES];
+    let (got, fd) = client::receive_with_descriptor(socket.fd, &mut frame, flags, 0)?;
+    if got == 0 {
+        return Err(Fault(libc::EINVAL));
+    }
+    let head = Head::decode(&frame[..got]).filter(|head| head.kind == Kind::Accepted);
+    let (head, fd) = head.zip(fd).ok_or(Fault(libc::EPROTO))?;
+    let fd = client::take(fd, flags)?;
+    if let Some(accepted) = Sctp::of(fd) {
+        accepted.note_connected();
+    }
+    // SAFETY: the caller vouches for both.
+    unsafe { write_address(socket, head.peer, address, length) };
+    Ok(fd)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::connect(fd, address, length) };
+    };
+    let attempt = || {
+        // SAFETY: the caller vouches for the address.
+        let address = unsafe { address_at(address, length) }?.ok_or(Fault(libc::EINVAL))?;
+        begin(socket, &[address])
+    };
+    returned(attempt().map(|_| 0))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::shutdown(fd, how) };
+    };
+    let attempt = || match how {
+        _ if !socket.is_one_to_one() => Err(Fault(libc::EOPNOTSUPP)),
+        // What still comes is read by nobody, which SCTP cannot tell its peer.
+        libc::SHUT_RD => Ok(0),
+        libc::SHUT_WR | libc::SHUT_RDWR if socket.is_listening() => {
+            client::ask(Operation::Listen, socket, (0, 0), &[]).map(|_| 0)
+        }
+        libc::SHUT_WR | libc::SHUT_RDWR => {
+            ensure_connected(socket, None).map_err(|_| Fault(libc::ENOTCONN))?;
+            send_frame(fd, &Head::of(Kind::Shutdown), &[], 0).map(|()| 0)
+        }
+        _ => Err(Fault(libc::EINVAL)),
+    };
+    returned(attempt())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getsockname(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    match Sctp::of(fd) {
+        // SAFETY: the caller vouches for address and length.
+        Some(socket) => returned(unsafe { name(Operation::LocalName, socket, address, length) }),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::getsockname(fd, address, length) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getpeername(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    match Sctp::of(fd) {
+        // SAFETY: the caller vouches for address and length.
+        Some(socket) => returned(unsafe { name(Operation::PeerName, socket, address, length) }),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::getpeername(fd, address, length) },
+    }
+}
+
+/// # Safety
+///
+/// Address and length must be valid, as `getsockname` demands.
+unsafe fn name(
+    operation: Operation,
+    socket: Sctp,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> Outcome<c_int> {
+    if address.is_null() || length.is_null() {
+        return Err(Fault(libc::EFAULT));
+    }
+    let reply = client::ask(operation, socket, (0, 0), &[])?;
+    // SAFETY: the caller vouches for both.
+    unsafe { write_bytes(&reply.bytes, address.cast(), length) };
+    Ok(0)
+}
+
+/// Options that are those of the descriptor itself.
+fn is_of_descriptor(level: c_int, number: c_int) -> bool {
+    level == SOL_SOCKET
+        && matches!(
+            number,
+            libc::SO_RCVTIMEO | libc::SO_SNDTIMEO | libc::SO_RCVTIMEO_NEW | libc::SO_SNDTIMEO_NEW
+        )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn setsockopt(
+    fd: c_int,
+    level: c_int,
+    number: c_int,
+    value: *const c_void,
+    length: socklen_t,
+) -> c_int {
+    let Some(socket) = Sctp::of(fd).filter(|_| !is_of_descriptor(level, number)) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::setsockopt(fd, level, number, value, length) };
+    };
+    let attempt = || {
+        // SAFETY: the caller vouches for the value.
+        let value = unsafe { option_bytes(value, length) }?;
+        if level == IPPROTO_SCTP {
+            match number {
+                option::SOCKOPT_CONNECTX | option::SOCKOPT_CONNECTX_OLD => {
+                    let peer = address::read_all(&value).ok_or(Fault(libc::EINVAL))?;
+                    let id = begin(socket, &peer)?;
+                    // As Linux, which gives the association of one-to-many sockets so.
+                    return Ok(if socket.is_one_to_one() { 0 } else { id });
+                }
+                _ => {}
+            }
+        }
+        client::ask(Operation::SetOption, socket, (level, number), &value).map(|_| 0)
+    };
+    returned(attempt())
+}
+
+/// # Safety
+///
+/// As `setsockopt` demands.
+unsafe fn option_bytes(value: *const c_void, length: socklen_t) -> Outcome<Vec<u8>> {
+    let length = length as usize;
+    if length > MAX_OPTION_BYTES {
+        return Err(Fault(libc::EINVAL));
+    } else if length == 0 {
+        return Ok(Vec::new());
+    } else if value.is_null() {
+        return Err(Fault(libc::EFAULT));
+    }
+    // SAFETY: the caller vouches for so many bytes.
+    Ok(unsafe { std::slice::from_raw_parts(value.cast::<u8>(), length) }.to_vec())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getsockopt(
+    fd: c_int,
+    level: c_int,
+    number: c_int,
+    value: *mut c_void,
+    length: *mut socklen_t,
+) -> c_int {
+    let Some(socket) = Sctp::of(fd).filter(|_| !is_of_descriptor(level, number)) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::getsockopt(fd, level, number, value, length) };
+    };
+    // SAFETY: the caller vouches for value and length.
+    returned(unsafe { get_option(socket, (level, number), value, length) })
+}
+
+/// # Safety
+///
+/// As `getsockopt` demands.
+pub(crate) unsafe fn get_option(
+    socket: Sctp,
+    (level, number): (c_int, c_int),
+    value: *mut c_void,
+    length: *mut socklen_t,
+) -> Outcome<c_int> {
+    if value.is_null() || length.is_null() {
+        return Err(Fault(libc::EFAULT));
+    }
+    // SAFETY: the caller vouches for both.
+    let given = unsafe { option_bytes(value, (*length).min(MAX_OPTION_BYTES as socklen_t)) }?;
+    if level == IPPROTO_SCTP {
+        match number {
+            option::SOCKOPT_PEELOFF | option::SOCKOPT_PEELOFF_FLAGS => {
+                // SAFETY: the value has the size of the structure, as is checked.
+                return unsafe { peel_off(socket, number, &given, value) };
+            }
+            // SAFETY: the structure has a pointer to addresses that the caller vouches for.
+            option::SOCKOPT_CONNECTX3 => return unsafe { connectx(socket, &given) },
+            _ => {}
+        }
+    }
+    let reply = client::ask(Operation::GetOption, socket, (level, number), &given)?;
+    let is_list = matches!(number, option::GET_PEER_ADDRS | option::GET_LOCAL_ADDRS);
+    if level == IPPROTO_SCTP && is_list && reply.bytes.len() > given.len() {
+        return Err(Fault(libc::ENOMEM));
+    }
+    if (level, number) == (SOL_SOCKET, socket_option::ERROR) && reply.bytes == [0; 4] {
+        // The attempt that the program asks for may have succeeded, or be under way.
+        let _ = ensure_connected(socket, None);
+    }
+    let mut wanted = reply.bytes.len() as socklen_t;
+    // SAFETY: the caller vouches for value and length.
+    unsafe {
+        wanted = wanted.min(*length);
+        std::ptr::copy_nonoverlapping(reply.bytes.as_ptr(), value.cast::<u8>(), wanted as usize);
+        *length = wanted;
+    }
+    Ok(0)
+}
+
+/// `sctp_peeloff_arg_t`: the association, and where its descriptor goes; with flags in the longer form.
+///
+/// # Safety
+///
+/// `value` must have room for what `given` was read from.
+unsafe fn peel_off(
+    socket: Sctp,
+    number: c_int,
+    given: &[u8],
+    value: *mut c_void,
+) -> Outcome<c_int> {
+    let fields = polypath_sockets::layout::Fields(given);
+    let association = fields.i32(0).ok_or(Fault(libc::EINVAL))?;
+    fields.i32(4).ok_or(Fault(libc::EINVAL))?;
+    let flags = match number {
+        option::SOCKOPT_PEELOFF_FLAGS => fields.i32(8).ok_or(Fault(libc::EINVAL))?,
+        _ => 0,
+    };
+    if flags & !TYPE_FLAGS != 0 {
+        return Err(Fault(libc::EINVAL));
+    }
+    let fd = client::peel_off(socket, association, flags)?;
+    // SAFETY: there is room for two numbers.
+    unsafe { value.cast::<c_int>().add(1).write_unaligned(fd) };
+    Ok(fd)
+}
+
+/// `struct sctp_getaddrs_old`: association, size of the packed addresses, and a pointer to them.
+///
+/// # Safety
+///
+/// The pointer in the structure must be valid for the size in it.
+unsafe fn connectx(socket: Sctp, given: &[u8]) -> Outcome<c_int> {
+    let fields = polypath_sockets::layout::Fields(given);
+    let size = fields.u32(4).ok_or(Fault(libc::EINVAL))?;
+    let pointer = fields.u64(8).ok_or(Fault(libc::EINVAL))? as usize as *const c_void;
+    // SAFETY: the caller vouches for the pointer.
+    let packed = unsafe { option_bytes(pointer, size) }?;
+    let peer = address::read_all(&packed).ok_or(Fault(libc::EINVAL))?;
+    begin(socket, &peer).map(|_| 0)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn close(fd: c_int) -> c_int {
+    if Sctp::of(fd).is_some() {
+        table::forget(fd);
+        messages::drop_rest(fd);
+    }
+    // SAFETY: the argument is the caller's.
+    unsafe { real::close(fd) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    // SAFETY: the argument is the caller's.
+    let copy = unsafe { real::dup(fd) };
+    copied(fd, copy)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup2(fd: c_int, other: c_int) -> c_int {
+    // SAFETY: the arguments are the caller's.
+    let copy = unsafe { real::dup2(fd, other) };
+    copied(fd, copy)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup3(fd: c_int, other: c_int, flags: c_int) -> c_int {
+    // SAFETY: the arguments are the caller's.
+    let copy = unsafe { real::dup3(fd, other, flags) };
+    copied(fd, copy)
+}
+
+fn copied(fd: c_int, copy: c_int) -> c_int {
+    if copy >= 0 && copy != fd {
+        messages::drop_rest(copy);
+        table::copy(fd, copy);
+    }
+    copy
+}
+
+// In C the third argument of these is open. On the machines that Linux runs on it arrives where a pointer would.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
+    // SAFETY: the arguments are the caller's.
+    let result = unsafe { real::fcntl(fd, command, argument) };
+    after_fcntl(fd, command, result)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
+    // SAFETY: the arguments are the caller's.
+    let result = unsafe { real::fcntl64(fd, command, argument) };
+    after_fcntl(fd, command, result)
+}
+
+fn after_fcntl(fd: c_int, command: c_int, result: c_int) -> c_int {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => copied(fd, result),
+        _ => result,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    match Sctp::of(fd) {
+        Some(socket) if request == libc::FIONREAD as c_ulong => {
+            if argument.is_null() {
+                return returned(Err(Fault(libc::EFAULT)));
+            }
+            if socket.is_listening() && socket.is_one_to_one() {
+                return returned(Err(Fault(libc::EINVAL)));
+            }
+            let waiting = messages::peek(fd).map_or(0, |(_, bytes)| bytes);
+            // SAFETY: the caller vouches for room for a number.
+            unsafe { argument.cast::<c_int>().write_unaligned(waiting as c_int) };
+            0
+        }
+        // SAFETY: the arguments are the caller's.
+        _ => unsafe { real::ioctl(fd, request, argument) },
+    }
+}

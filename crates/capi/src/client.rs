@@ -1,0 +1,175 @@
+//! Questions to the service. Each has a connection of its own: a program may close any descriptor that it does not know,
+//! and threads and forks do not get into each other's way.
+
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+
+use libc::c_int;
+use polypath_sockets::address;
+use polypath_sockets::control::{Operation, Reply, Request};
+use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE};
+
+use crate::fault::{Fault, Outcome};
+use crate::real;
+use crate::table::{self, MAX_DESCRIPTORS, Sctp};
+
+/// Whether there is a service for this program.
+pub(crate) fn is_there() -> bool {
+    std::env::var_os(SERVICE_VARIABLE).is_some()
+}
+
+/// Asks about a socket.
+pub(crate) fn ask(
+    operation: Operation,
+    socket: Sctp,
+    (first, second): (c_int, c_int),
+    bytes: &[u8],
+) -> Outcome<Reply> {
+    let request = Request { operation, socket: socket.id, first, second, bytes: bytes.to_vec() };
+    let (reply, _) = exchange(&request, None)?;
+    if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
+}
+
+/// Opens a socket of a family and a type. `flags` are `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
+pub(crate) fn open(domain: c_int, style: c_int, flags: c_int) -> Outcome<c_int> {
+    let request = Request {
+        operation: Operation::Open,
+        socket: 0,
+        first: if domain == libc::AF_INET6 { 6 } else { 4 },
+        second: (style == libc::SOCK_SEQPACKET).into(),
+        bytes: std::env::var(SETTINGS_VARIABLE).unwrap_or_default().into_bytes(),
+    };
+    open_by(&request, flags)
+}
+
+/// Gives an association a socket of its own.
+pub(crate) fn peel_off(socket: Sctp, association: c_int, flags: c_int) -> Outcome<c_int> {
+    let request = Request { first: association, ..Request::new(Operation::PeelOff, socket.id) };
+    let fd = open_by(&request, flags)?;
+    if let Some(socket) = Sctp::of(fd) {
+        socket.note_connected();
+    }
+    Ok(fd)
+}
+
+fn open_by(request: &Request, flags: c_int) -> Outcome<c_int> {
+    let (reply, fd) = exchange(request, Some(flags))?;
+    if reply.value < 0 {
+        if !reply.bytes.is_empty() {
+            eprintln!("polypath: {}", String::from_utf8_lossy(&reply.bytes));
+        }
+        return Err(Fault(-reply.value));
+    }
+    take(lowest(fd.ok_or(Fault(libc::EPROTO))?, flags), flags)
+}
+
+/// The same socket by the lowest number that is free, as POSIX promises for every new descriptor and programs rely on: the connection
+/// to the service had it meanwhile.
+fn lowest(fd: c_int, flags: c_int) -> c_int {
+    let command = match flags & libc::SOCK_CLOEXEC {
+        0 => libc::F_DUPFD,
+        _ => libc::F_DUPFD_CLOEXEC,
+    };
+    // SAFETY: the command takes a number; the descriptor that is closed is ours, and nobody else knows it.
+    unsafe {
+        let other = real::fcntl(fd, command, std::ptr::null_mut());
+        if other < 0 {
+            return fd;
+        }
+        let (kept, spare) = if other < fd { (other, fd) } else { (fd, other) };
+        real::close(spare);
+        kept
+    }
+}
+
+/// A descriptor that came from the service is a socket of this process.
+pub(crate) fn take(fd: c_int, flags: c_int) -> Outcome<c_int> {
+    if fd as usize >= MAX_DESCRIPTORS || !table::learn(fd) {
+        // SAFETY: the descriptor is ours, and nobody else knows it.
+        unsafe { real::close(fd) };
+        return Err(Fault(libc::EMFILE));
+    }
+    if flags & libc::SOCK_NONBLOCK != 0 {
+        // SAFETY: these commands take no pointer.
+        unsafe {
+            let now = real::fcntl(fd, libc::F_GETFL, std::ptr::null_mut());
+            let wanted = (now | libc::O_NONBLOCK) as usize as *mut libc::c_void;
+            real::fcntl(fd, libc::F_SETFL, wanted);
+        }
+    }
+    Ok(fd)
+}
+
+fn exchange(request: &Request, flags: Option<c_int>) -> Outcome<(Reply, Option<c_int>)> {
+    let path = std::env::var_os(SERVICE_VARIABLE).ok_or(Fault(libc::EPROTONOSUPPORT))?;
+    let attempt = || -> io::Result<(Reply, Option<c_int>)> {
+        let mut stream = UnixStream::connect(&path)?;
+        request.write(&mut stream)?;
+        let (length, fd) = first_bytes(&mut stream, flags.unwrap_or(libc::SOCK_CLOEXEC))?;
+        Ok((Reply::read(&mut stream, length)?, fd))
+    };
+    attempt().map_err(|error| {
+        eprintln!(
+            "polypath: the service of the SCTP sockets does not answer at {}: {error}; start the program anew with `polypath with`",
+            path.display()
+        );
+        Fault(libc::ENETDOWN)
+    })
+}
+
+/// The length in front of an answer, with which a descriptor may come.
+fn first_bytes(stream: &mut UnixStream, flags: c_int) -> io::Result<([u8; 4], Option<c_int>)> {
+    let mut length = [0; 4];
+    let mut received = receive_with_descriptor(stream.as_raw_fd(), &mut length, flags, 0);
+    while received.as_ref().is_err_and(|fault| fault.0 == libc::EINTR) {
+        received = receive_with_descriptor(stream.as_raw_fd(), &mut length, flags, 0);
+    }
+    let (got, fd) = received.map_err(|fault| io::Error::from_raw_os_error(fault.0))?;
+    if got == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    stream.read_exact(&mut length[got..])?;
+    Ok((length, fd))
+}
+
+/// Receives bytes, and a descriptor if one comes with them, which is closed on `exec` if `flags` has `SOCK_CLOEXEC`.
+pub(crate) fn receive_with_descriptor(
+    from: c_int,
+    buffer: &mut [u8],
+    flags: c_int,
+    receive_flags: c_int,
+) -> Outcome<(usize, Option<c_int>)> {
+    // Room for one descriptor, aligned as a header has to be.
+    let mut control = MaybeUninit::<[u64; 4]>::zeroed();
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all zero is a message without anything.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of::<[u64; 4]>();
+    let on_exec = if flags & libc::SOCK_CLOEXEC != 0 { libc::MSG_CMSG_CLOEXEC } else { 0 };
+    // SAFETY: the message points to memory that lives longer than the call.
+    let got = unsafe { real::recvmsg(from, &raw mut message, on_exec | receive_flags) };
+    let got = usize::try_from(got).map_err(|_| Fault::last())?;
+    let mut fd = None;
+    // SAFETY: the kernel has written the headers that the message names.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        if !header.is_null()
+            && (*header).cmsg_level == libc::SOL_SOCKET
+            && (*header).cmsg_type == libc::SCM_RIGHTS
+        {
+            fd = Some(libc::CMSG_DATA(header).cast::<c_int>().read_unaligned());
+        }
+    }
+    Ok((got, fd))
+}
+
+/// Addresses as the service takes them: packed, each with the size of its family.
+pub(crate) fn packed(addresses: &[SocketAddr]) -> Vec<u8> {
+    addresses.iter().flat_map(|one| address::written(*one, false)).collect()
+}

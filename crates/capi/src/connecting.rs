@@ -1,0 +1,64 @@
+//! Beginning associations.
+
+use std::net::SocketAddr;
+
+use libc::{c_int, c_void, iovec, socklen_t};
+use polypath_sockets::control::Operation;
+use polypath_sockets::frame::{Head, Kind};
+
+use crate::client;
+use crate::fault::{Fault, Outcome};
+use crate::frames::send_frame;
+use crate::real;
+use crate::table::Sctp;
+
+/// Begins an association; waits for it unless the descriptor is not to block. Gives its identifier.
+pub(crate) fn begin(socket: Sctp, peer: &[SocketAddr]) -> Outcome<c_int> {
+    let waits = !is_nonblocking(socket.fd);
+    let peer = client::packed(peer);
+    let reply = client::ask(Operation::Connect, socket, (0, waits.into()), &peer)?;
+    if waits {
+        socket.note_connected();
+        return Ok(reply.value);
+    }
+    if socket.is_one_to_one() {
+        fill_up(socket.fd);
+    }
+    Err(Fault(libc::EINPROGRESS))
+}
+
+/// Makes the descriptor not writable until the service has taken what is sent here, which it does when the association is there.
+fn fill_up(fd: c_int) {
+    let mut bytes: c_int = 0;
+    let mut length = size_of::<c_int>() as socklen_t;
+    // SAFETY: there is room for the number.
+    let known = unsafe {
+        let to = (&raw mut bytes).cast::<c_void>();
+        real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, to, &raw mut length)
+    };
+    // The system calls a descriptor writable as long as three quarters of its queue are free.
+    let count = if known == 0 { usize::try_from(bytes).unwrap_or(0) / 4 + 1 } else { 1 };
+    let mut filler = vec![0_u8; count];
+    let part = iovec { iov_base: filler.as_mut_ptr().cast(), iov_len: count };
+    // If it cannot be sent, the program only hears of the association too soon, and waits in its next call.
+    let _ = send_frame(fd, &Head::of(Kind::Filler), &[part], libc::MSG_DONTWAIT);
+}
+
+fn is_nonblocking(fd: c_int) -> bool {
+    // SAFETY: this command takes no pointer.
+    unsafe { real::fcntl(fd, libc::F_GETFL, std::ptr::null_mut()) & libc::O_NONBLOCK != 0 }
+}
+
+/// Finds out whether a one-to-one socket is connected, or connects it to where the message is to go.
+pub(crate) fn ensure_connected(socket: Sctp, peer: Option<SocketAddr>) -> Outcome<()> {
+    if client::ask(Operation::PeerName, socket, (0, 0), &[]).is_ok() {
+        socket.note_connected();
+        return Ok(());
+    }
+    let peer = peer.ok_or(Fault(libc::EPIPE))?;
+    match begin(socket, &[peer]) {
+        // The message waits for the association.
+        Ok(_) | Err(Fault(libc::EINPROGRESS | libc::EALREADY | libc::EISCONN)) => Ok(()),
+        Err(fault) => Err(fault),
+    }
+}

@@ -1,0 +1,370 @@
+//! Reading and writing.
+
+use std::mem::MaybeUninit;
+
+use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use polypath_sockets::frame::{Head, Kind, wanted};
+
+use crate::fault::{Fault, Outcome, returned};
+use crate::messages::{self, address_at, write_address};
+use crate::real;
+use crate::table::{self, Sctp};
+
+/// The parts of a vector of a program.
+///
+/// # Safety
+///
+/// The pointer must be valid for so many parts.
+unsafe fn parts<'a>(parts: *const iovec, count: usize) -> Outcome<&'a [iovec]> {
+    match count {
+        0 => Ok(&[]),
+        _ if parts.is_null() => Err(Fault(libc::EFAULT)),
+        1..=1024 => {
+            // SAFETY: the caller vouches for it.
+            Ok(unsafe { std::slice::from_raw_parts(parts, count) })
+        }
+        _ => Err(Fault(libc::EINVAL)),
+    }
+}
+
+fn part(buffer: *const c_void, count: size_t) -> iovec {
+    iovec { iov_base: buffer.cast_mut(), iov_len: count }
+}
+
+/// A message without ancillary data.
+fn plain() -> Head {
+    Head { wanted: wanted::DEFAULTS | wanted::DEFAULT_PR, ..Head::of(Kind::Data) }
+}
+
+/// Sends; a broken association gives `SIGPIPE` unless the program does not want that, as the system does it.
+fn sent(socket: Sctp, head: &Head, parts: &[iovec], flags: c_int) -> ssize_t {
+    let outcome = messages::send(socket, head, parts, flags);
+    if outcome == Err(Fault(libc::EPIPE)) && flags & libc::MSG_NOSIGNAL == 0 {
+        // SAFETY: raising a signal is safe; the kernel has done it already if the descriptor was the reason.
+        unsafe { libc::raise(libc::SIGPIPE) };
+    }
+    returned(outcome.map(|bytes| bytes as ssize_t))
+}
+
+/// # Safety
+///
+/// The buffers must be writable.
+unsafe fn got(socket: Sctp, parts: &[iovec], flags: c_int) -> ssize_t {
+    // SAFETY: the caller vouches for the buffers.
+    let received = unsafe { messages::receive(socket, parts, flags) };
+    returned(received.map(|received| received.map_or(0, |received| received.bytes as ssize_t)))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
+    match Sctp::of(fd) {
+        Some(socket) => sent(socket, &plain(), &[part(buffer, count)], 0),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::write(fd, buffer, count) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(fd: c_int, vector: *const iovec, count: c_int) -> ssize_t {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::writev(fd, vector, count) };
+    };
+    // SAFETY: the caller vouches for the vector.
+    match unsafe { parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) } {
+        Ok(parts) => sent(socket, &plain(), parts, 0),
+        Err(fault) => returned(Err(fault)),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn send(
+    fd: c_int,
+    buffer: *const c_void,
+    count: size_t,
+    flags: c_int,
+) -> ssize_t {
+    match Sctp::of(fd) {
+        Some(socket) => sent(socket, &plain(), &[part(buffer, count)], flags),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::send(fd, buffer, count, flags) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendto(
+    fd: c_int,
+    buffer: *const c_void,
+    count: size_t,
+    flags: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> ssize_t {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::sendto(fd, buffer, count, flags, address, length) };
+    };
+    // SAFETY: the caller vouches for the address.
+    match unsafe { address_at(address, length) } {
+        Ok(peer) => sent(socket, &Head { peer, ..plain() }, &[part(buffer, count)], flags),
+        Err(fault) => returned(Err(fault)),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::sendmsg(fd, message, flags) };
+    };
+    // SAFETY: the caller vouches for the message.
+    let read = unsafe { message.as_ref() }.ok_or(Fault(libc::EFAULT)).and_then(|message| {
+        // SAFETY: the caller vouches for all that the message points to.
+        unsafe {
+            let head = messages::head_of(message, flags)?;
+            Ok((head, parts(message.msg_iov, message.msg_iovlen)?))
+        }
+    });
+    match read {
+        Ok((head, parts)) => sent(socket, &head, parts, flags),
+        Err(fault) => returned(Err(fault)),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, count: size_t) -> ssize_t {
+    match Sctp::of(fd) {
+        // SAFETY: the caller vouches for the buffer.
+        Some(socket) => unsafe { got(socket, &[part(buffer, count)], 0) },
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::read(fd, buffer, count) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readv(fd: c_int, vector: *const iovec, count: c_int) -> ssize_t {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::readv(fd, vector, count) };
+    };
+    // SAFETY: the caller vouches for the vector and its buffers.
+    unsafe {
+        match parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) {
+            Ok(parts) => got(socket, parts, 0),
+            Err(fault) => returned(Err(fault)),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recv(fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
+    match Sctp::of(fd) {
+        // SAFETY: the caller vouches for the buffer.
+        Some(socket) => unsafe { got(socket, &[part(buffer, count)], flags) },
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::recv(fd, buffer, count, flags) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvfrom(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: size_t,
+    flags: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> ssize_t {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::recvfrom(fd, buffer, count, flags, address, length) };
+    };
+    // SAFETY: the caller vouches for buffer, address and length.
+    let received = unsafe { messages::receive(socket, &[part(buffer, count)], flags) };
+    returned(received.map(|received| {
+        let peer = received.as_ref().and_then(|received| received.head.peer);
+        // SAFETY: as above.
+        unsafe { write_address(socket, peer, address, length) };
+        received.map_or(0, |received| received.bytes as ssize_t)
+    }))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+    let Some(socket) = Sctp::of(fd) else {
+        // SAFETY: the arguments are the caller's.
+        let result = unsafe { real::recvmsg(fd, message, flags) };
+        if result >= 0 {
+            // SAFETY: the kernel has filled the message.
+            unsafe { learn_passed(message) };
+        }
+        return result;
+    };
+    // SAFETY: the caller vouches for the message and all that it points to.
+    let attempt = || unsafe {
+        let message = message.as_mut().ok_or(Fault(libc::EFAULT))?;
+        let parts = parts(message.msg_iov, message.msg_iovlen)?;
+        match messages::receive(socket, parts, flags)? {
+            Some(received) => {
+                messages::fill(socket, message, &received);
+                Ok(received.bytes as ssize_t)
+            }
+            None => {
+                message.msg_flags = 0;
+                message.msg_controllen = 0;
+                Ok(0)
+            }
+        }
+    };
+    returned(attempt())
+}
+
+/// Descriptors that another process has handed over may be sockets of ours.
+///
+/// # Safety
+///
+/// The message must be as the kernel has left it.
+unsafe fn learn_passed(message: *mut msghdr) {
+    // SAFETY: the macros stay within what the kernel has written.
+    unsafe {
+        if message.is_null() || (*message).msg_controllen == 0 {
+            return;
+        }
+        let mut item = libc::CMSG_FIRSTHDR(message);
+        while !item.is_null() {
+            if ((*item).cmsg_level, (*item).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+                let bytes = (*item).cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+                let first = libc::CMSG_DATA(item).cast::<c_int>();
+                for place in 0..bytes / size_of::<c_int>() {
+                    table::learn(first.add(place).read_unaligned());
+                }
+            }
+            item = libc::CMSG_NXTHDR(message, item);
+        }
+    }
+}
+
+/// Several messages in one call, as far as they go without waiting after the first one.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendmmsg(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: libc::c_uint,
+    flags: c_int,
+) -> c_int {
+    let mut done = 0;
+    while done < count {
+        // SAFETY: the caller vouches for so many messages; where the descriptor is not ours, each of them goes to the system.
+        let result = unsafe {
+            let message = messages.add(done as usize);
+            let result = sendmsg(fd, &raw const (*message).msg_hdr, flags);
+            if result >= 0 {
+                (*message).msg_len = result as libc::c_uint;
+            }
+            result
+        };
+        if result < 0 {
+            return if done > 0 { done as c_int } else { -1 };
+        }
+        done += 1;
+    }
+    done as c_int
+}
+
+// Programs that are compiled with _FORTIFY_SOURCE call these where the size of the buffer is known.
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __read_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: size_t,
+    room: size_t,
+) -> ssize_t {
+    stop_if_too_long(count, room);
+    // SAFETY: the caller vouches for the buffer.
+    unsafe { read(fd, buffer, count) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __recv_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: size_t,
+    room: size_t,
+    flags: c_int,
+) -> ssize_t {
+    stop_if_too_long(count, room);
+    // SAFETY: the caller vouches for the buffer.
+    unsafe { recv(fd, buffer, count, flags) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __recvfrom_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: size_t,
+    room: size_t,
+    flags: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> ssize_t {
+    stop_if_too_long(count, room);
+    // SAFETY: the caller vouches for all of them.
+    unsafe { recvfrom(fd, buffer, count, flags, address, length) }
+}
+
+/// As the C library does it: a program that would write beyond its buffer ends.
+fn stop_if_too_long(count: size_t, room: size_t) {
+    if count > room {
+        // SAFETY: it ends the process.
+        unsafe { libc::abort() };
+    }
+}
+
+/// Waits as the C library does, but what is left of a message that a program has read in part counts as readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn poll(fds: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
+    // SAFETY: the caller vouches for so many entries.
+    let entries = match unsafe { parts_of(fds, count) } {
+        Some(entries) => entries,
+        None => &mut [],
+    };
+    let waiting =
+        |entry: &libc::pollfd| entry.events & libc::POLLIN != 0 && messages::has_rest(entry.fd);
+    let is_waiting = entries.iter().any(waiting);
+    let mut limit = MaybeUninit::<libc::timespec>::zeroed();
+    let timeout_ms = if is_waiting { 0 } else { timeout_ms };
+    let limit = if timeout_ms < 0 {
+        std::ptr::null()
+    } else {
+        let (seconds, rest) = (timeout_ms / 1000, timeout_ms % 1000);
+        let tv_nsec = libc::c_long::from(rest) * 1_000_000;
+        limit.write(libc::timespec { tv_sec: seconds.into(), tv_nsec });
+        limit.as_ptr()
+    };
+    // SAFETY: the arguments are the caller's; `ppoll` without a mask is `poll`.
+    let result = unsafe { libc::ppoll(fds, count, limit, std::ptr::null()) };
+    if !is_waiting || result < 0 {
+        return result;
+    }
+    let mut ready = 0;
+    for entry in entries {
+        if waiting(entry) {
+            entry.revents |= libc::POLLIN;
+        }
+        ready += c_int::from(entry.revents != 0);
+    }
+    ready
+}
+
+/// # Safety
+///
+/// The pointer must be valid for so many entries, or null.
+unsafe fn parts_of<'a>(
+    fds: *mut libc::pollfd,
+    count: libc::nfds_t,
+) -> Option<&'a mut [libc::pollfd]> {
+    let count = usize::try_from(count).ok()?;
+    // SAFETY: the caller vouches for it.
+    (!fds.is_null() && count > 0).then(|| unsafe { std::slice::from_raw_parts_mut(fds, count) })
+}

@@ -1,0 +1,437 @@
+//! The functions that `libsctp` has (RFC 6458 sections 8 and 9).
+
+use std::net::SocketAddr;
+
+use libc::{c_int, c_uint, c_void, iovec, size_t, sockaddr, socklen_t, ssize_t};
+use polypath_sockets::abi::{IPPROTO_SCTP, ancillary, flag, option};
+use polypath_sockets::address;
+use polypath_sockets::control::Operation;
+use polypath_sockets::frame::{Head, Kind, wanted};
+use polypath_sockets::layout::Fields;
+
+use crate::calls;
+use crate::client;
+use crate::connecting;
+use crate::fault::{Fault, Outcome, returned};
+use crate::messages::{self, write_address};
+use crate::table::Sctp;
+
+/// `SCTP_BINDX_ADD_ADDR` and `SCTP_BINDX_REM_ADDR`.
+const BINDX: [c_int; 2] = [1, 2];
+/// Most addresses in a call.
+const MAX_ADDRESSES: c_int = 1024;
+
+fn socket_of(fd: c_int) -> Outcome<Sctp> {
+    Sctp::of(fd).ok_or(Fault(libc::ENOTSOCK))
+}
+
+/// Packed addresses.
+///
+/// # Safety
+///
+/// So many addresses must be there, each with the size of its family.
+unsafe fn addresses(mut from: *const u8, count: c_int) -> Outcome<Vec<SocketAddr>> {
+    if from.is_null() || !(1..=MAX_ADDRESSES).contains(&count) {
+        return Err(Fault(libc::EINVAL));
+    }
+    let mut all = Vec::new();
+    for _ in 0..count {
+        // SAFETY: the caller vouches for the family of the next address, and then for its bytes.
+        let (address, size) = unsafe {
+            let family = from.cast::<u16>().read_unaligned();
+            let size = match family {
+                address::INET => address::INET_BYTES,
+                address::INET6 => address::INET6_BYTES,
+                _ => return Err(Fault(libc::EINVAL)),
+            };
+            let bytes = std::slice::from_raw_parts(from, size);
+            address::read(bytes).ok_or(Fault(libc::EINVAL))?
+        };
+        all.push(address);
+        // SAFETY: the next address follows.
+        from = unsafe { from.add(size) };
+    }
+    Ok(all)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_bindx(
+    fd: c_int,
+    list: *mut sockaddr,
+    count: c_int,
+    flags: c_int,
+) -> c_int {
+    let attempt = || {
+        let socket = socket_of(fd)?;
+        let mode = BINDX.iter().position(|known| *known == flags).ok_or(Fault(libc::EINVAL))?;
+        // SAFETY: the caller vouches for the addresses.
+        let all = unsafe { addresses(list.cast(), count) }?;
+        let mode = mode as c_int + 1;
+        client::ask(Operation::Bind, socket, (mode, 0), &client::packed(&all))
+    };
+    returned(attempt().map(|_| 0))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_connectx(
+    fd: c_int,
+    list: *mut sockaddr,
+    count: c_int,
+    association: *mut c_int,
+) -> c_int {
+    let attempt = || {
+        let socket = socket_of(fd)?;
+        // SAFETY: the caller vouches for the addresses.
+        let all = unsafe { addresses(list.cast(), count) }?;
+        let id = connecting::begin(socket, &all)?;
+        if !association.is_null() {
+            // SAFETY: the caller vouches for room for a number.
+            unsafe { association.write_unaligned(id) };
+        }
+        Ok(0)
+    };
+    returned(attempt())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_peeloff(fd: c_int, association: c_int) -> c_int {
+    returned(socket_of(fd).and_then(|socket| client::peel_off(socket, association, 0)))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_peeloff_flags(fd: c_int, association: c_int, flags: c_uint) -> c_int {
+    let flags = flags.cast_signed();
+    let attempt = || match flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) {
+        0 => client::peel_off(socket_of(fd)?, association, flags),
+        _ => Err(Fault(libc::EINVAL)),
+    };
+    returned(attempt())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_opt_info(
+    fd: c_int,
+    association: c_int,
+    number: c_int,
+    value: *mut c_void,
+    length: *mut socklen_t,
+) -> c_int {
+    let attempt = || {
+        let socket = socket_of(fd)?;
+        if value.is_null() || length.is_null() {
+            return Err(Fault(libc::EFAULT));
+        }
+        // SAFETY: the caller vouches for value and length; structures that name an association begin with it.
+        unsafe {
+            if *length as usize >= size_of::<c_int>() && names_association(number) {
+                value.cast::<c_int>().write_unaligned(association);
+            }
+            calls::get_option(socket, (IPPROTO_SCTP, number), value, length)
+        }
+    };
+    returned(attempt())
+}
+
+/// Whether the structure of an option begins with an association.
+fn names_association(number: c_int) -> bool {
+    !matches!(
+        number,
+        option::INITMSG
+            | option::NODELAY
+            | option::AUTOCLOSE
+            | option::ADAPTATION_LAYER
+            | option::DISABLE_FRAGMENTS
+            | option::DEFAULT_SEND_PARAM
+            | option::DEFAULT_SNDINFO
+            | option::EVENTS
+            | option::I_WANT_MAPPED_V4_ADDR
+            | option::FRAGMENT_INTERLEAVE
+            | option::PARTIAL_DELIVERY_POINT
+            | option::RECVRCVINFO
+            | option::RECVNXTINFO
+            | option::REUSE_PORT
+            | option::GET_ASSOC_ID_LIST
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_getpaddrs(
+    fd: c_int,
+    association: c_int,
+    list: *mut *mut sockaddr,
+) -> c_int {
+    // SAFETY: the caller vouches for room for a pointer.
+    returned(unsafe { listed(fd, option::GET_PEER_ADDRS, association, list) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_getladdrs(
+    fd: c_int,
+    association: c_int,
+    list: *mut *mut sockaddr,
+) -> c_int {
+    // SAFETY: the caller vouches for room for a pointer.
+    returned(unsafe { listed(fd, option::GET_LOCAL_ADDRS, association, list) })
+}
+
+/// Addresses in memory that the program gives back with `sctp_freepaddrs`; gives their number.
+///
+/// # Safety
+///
+/// There must be room for a pointer at `list`.
+unsafe fn listed(
+    fd: c_int,
+    number: c_int,
+    association: c_int,
+    list: *mut *mut sockaddr,
+) -> Outcome<c_int> {
+    let socket = socket_of(fd)?;
+    if list.is_null() {
+        return Err(Fault(libc::EFAULT));
+    }
+    let asked = association.to_ne_bytes();
+    let reply = client::ask(Operation::GetOption, socket, (IPPROTO_SCTP, number), &asked)?;
+    let count = Fields(&reply.bytes).i32(4).ok_or(Fault(libc::EPROTO))?;
+    let packed = Fields(&reply.bytes).rest(8);
+    // SAFETY: the memory has so many bytes, which the program gives back to `free`.
+    unsafe {
+        let memory = libc::malloc(packed.len().max(1)).cast::<u8>();
+        if memory.is_null() {
+            return Err(Fault(libc::ENOMEM));
+        }
+        std::ptr::copy_nonoverlapping(packed.as_ptr(), memory, packed.len());
+        list.write_unaligned(memory.cast());
+    }
+    Ok(count)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_freepaddrs(list: *mut sockaddr) -> c_int {
+    // SAFETY: it is memory of `malloc`.
+    unsafe { libc::free(list.cast()) };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_freeladdrs(list: *mut sockaddr) -> c_int {
+    // SAFETY: as above.
+    unsafe { sctp_freepaddrs(list) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sctp_getaddrlen(family: libc::sa_family_t) -> c_int {
+    match family {
+        address::INET => address::INET_BYTES as c_int,
+        address::INET6 => address::INET6_BYTES as c_int,
+        _ => 0,
+    }
+}
+
+/// Sends a buffer; gives its size.
+fn sent(fd: c_int, head: &Head, parts: &[iovec], flags: c_int) -> Outcome<c_int> {
+    messages::send(socket_of(fd)?, head, parts, flags).map(|bytes| bytes as c_int)
+}
+
+fn part(buffer: *const c_void, count: size_t) -> iovec {
+    iovec { iov_base: buffer.cast_mut(), iov_len: count }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_sendmsg(
+    fd: c_int,
+    buffer: *const c_void,
+    count: size_t,
+    to: *mut sockaddr,
+    to_length: socklen_t,
+    ppid: u32,
+    flags: u32,
+    stream: u16,
+    lifetime_ms: u32,
+    context: u32,
+) -> c_int {
+    let attempt = || {
+        // SAFETY: the caller vouches for the address.
+        let peer = unsafe { messages::address_at(to, to_length) }?;
+        let flags = flags as u16;
+        let pr_policy = match flags & flag::PR_MASK {
+            0 if lifetime_ms > 0 => flag::PR_TTL,
+            policy => policy,
+        };
+        let head = Head {
+            stream,
+            ppid,
+            context,
+            flags: flags & !flag::PR_MASK,
+            pr_policy,
+            value: lifetime_ms,
+            peer,
+            ..Head::of(Kind::Data)
+        };
+        sent(fd, &head, &[part(buffer, count)], 0)
+    };
+    returned(attempt())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_send(
+    fd: c_int,
+    buffer: *const c_void,
+    count: size_t,
+    info: *const c_void,
+    flags: c_int,
+) -> c_int {
+    let attempt = || {
+        let mut head =
+            Head { wanted: wanted::DEFAULTS | wanted::DEFAULT_PR, ..Head::of(Kind::Data) };
+        if !info.is_null() {
+            // SAFETY: the caller vouches for a `struct sctp_sndrcvinfo`.
+            let info = unsafe { std::slice::from_raw_parts(info.cast::<u8>(), 32) };
+            messages::read_ancillary(&mut head, ancillary::SNDRCV, Fields(info))?;
+        }
+        sent(fd, &head, &[part(buffer, count)], flags)
+    };
+    returned(attempt())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_sendv(
+    fd: c_int,
+    vector: *const iovec,
+    count: c_int,
+    to: *mut sockaddr,
+    to_count: c_int,
+    info: *mut c_void,
+    info_length: socklen_t,
+    info_kind: c_uint,
+    flags: c_int,
+) -> c_int {
+    let attempt = || {
+        let mut head =
+            Head { wanted: wanted::DEFAULTS | wanted::DEFAULT_PR, ..Head::of(Kind::Data) };
+        if to_count > 0 {
+            // SAFETY: the caller vouches for the addresses.
+            head.peer = unsafe { addresses(to.cast(), to_count) }?.first().copied();
+        }
+        // SAFETY: the caller vouches for so many bytes.
+        let info = match info.is_null() || info_length == 0 {
+            true => &[][..],
+            false => unsafe { std::slice::from_raw_parts(info.cast::<u8>(), info_length as usize) },
+        };
+        let fields = Fields(info);
+        match info_kind {
+            0 => {}
+            1 => messages::read_ancillary(&mut head, ancillary::SNDINFO, fields)?,
+            2 => messages::read_ancillary(&mut head, ancillary::PRINFO, fields)?,
+            // struct sctp_sendv_spa: which parts are valid, sndinfo, prinfo, authinfo.
+            4 => {
+                let valid = fields.u32(0).ok_or(Fault(libc::EINVAL))?;
+                if valid & 1 != 0 {
+                    let info = Fields(fields.rest(4));
+                    messages::read_ancillary(&mut head, ancillary::SNDINFO, info)?;
+                }
+                if valid & 2 != 0 {
+                    let info = Fields(fields.rest(20));
+                    messages::read_ancillary(&mut head, ancillary::PRINFO, info)?;
+                }
+                if valid & 4 != 0 {
+                    return Err(Fault(libc::EOPNOTSUPP));
+                }
+            }
+            _ => return Err(Fault(libc::EOPNOTSUPP)),
+        }
+        let count = usize::try_from(count).map_err(|_| Fault(libc::EINVAL))?;
+        if vector.is_null() && count > 0 || count > 1024 {
+            return Err(Fault(libc::EINVAL));
+        }
+        // SAFETY: the caller vouches for the vector.
+        let parts = match count {
+            0 => &[][..],
+            _ => unsafe { std::slice::from_raw_parts(vector, count) },
+        };
+        sent(fd, &head, parts, flags)
+    };
+    returned(attempt())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_recvmsg(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: size_t,
+    from: *mut sockaddr,
+    from_length: *mut socklen_t,
+    info: *mut c_void,
+    flags: *mut c_int,
+) -> c_int {
+    let attempt = || {
+        let socket = socket_of(fd)?;
+        // SAFETY: the caller vouches for the pointer.
+        let asked = unsafe { flags.as_ref() }.copied().unwrap_or(0);
+        // SAFETY: the caller vouches for the buffer.
+        let received = unsafe { messages::receive(socket, &[part(buffer, count)], asked) }?;
+        // SAFETY: the caller vouches for these pointers, which may be null.
+        unsafe {
+            if !flags.is_null() {
+                *flags = received.as_ref().map_or(0, |received| received.flags);
+            }
+            let Some(received) = received else { return Ok(0) };
+            write_address(socket, received.head.peer, from, from_length);
+            if !info.is_null() && received.head.kind == Kind::Data {
+                let bytes = messages::sndrcvinfo(&received.head);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), info.cast(), bytes.len());
+            }
+            Ok(received.bytes as c_int)
+        }
+    };
+    returned(attempt())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_recvv(
+    fd: c_int,
+    vector: *const iovec,
+    count: c_int,
+    from: *mut sockaddr,
+    from_length: *mut socklen_t,
+    info: *mut c_void,
+    info_length: *mut socklen_t,
+    info_kind: *mut c_uint,
+    flags: *mut c_int,
+) -> c_int {
+    let attempt = || {
+        let socket = socket_of(fd)?;
+        let count = usize::try_from(count).ok().filter(|count| (1..=1024).contains(count));
+        let count = count.filter(|_| !vector.is_null()).ok_or(Fault(libc::EINVAL))?;
+        // SAFETY: the caller vouches for all of these pointers, of which those for information may be null.
+        unsafe {
+            let asked = flags.as_ref().copied().unwrap_or(0);
+            let parts = std::slice::from_raw_parts(vector, count);
+            let received = messages::receive(socket, parts, asked)?;
+            if !flags.is_null() {
+                *flags = received.as_ref().map_or(0, |received| received.flags);
+            }
+            let Some(received) = received else { return Ok(0) };
+            write_address(socket, received.head.peer, from, from_length);
+            let head = &received.head;
+            let (kind, bytes) = match (head.kind, head.wanted & wanted::RCVINFO, &received.next) {
+                (Kind::Data, 0, None) | (Kind::Notification, _, _) => (0, Vec::new()),
+                (_, 0, Some(next)) => (2, messages::nxtinfo(next)),
+                (_, _, None) => (1, messages::rcvinfo(head)),
+                (_, _, Some(next)) => {
+                    (3, [messages::rcvinfo(head), messages::nxtinfo(next)].concat())
+                }
+            };
+            if !info_length.is_null() && !info.is_null() && bytes.len() <= *info_length as usize {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), info.cast(), bytes.len());
+                *info_length = bytes.len() as socklen_t;
+                if !info_kind.is_null() {
+                    *info_kind = kind;
+                }
+            } else if !info_kind.is_null() {
+                *info_kind = 0;
+            }
+            Ok(received.bytes as ssize_t as c_int)
+        }
+    };
+    returned(attempt())
+}

@@ -1,0 +1,130 @@
+//! Which descriptors of this process are SCTP sockets.
+//!
+//! The table only saves time: what a descriptor is, its name tells (`getpeername`), whoever has opened it. It is filled when the process
+//! begins and wherever descriptors are made or copied.
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use libc::c_int;
+use polypath_sockets::names::{SocketName, Style};
+
+use crate::real;
+
+/// Descriptors beyond are not looked at; a socket cannot be one of them.
+pub(crate) const MAX_DESCRIPTORS: usize = 65_536;
+
+const ONE_TO_MANY: u8 = 1;
+const IPV6: u8 = 2;
+const CONNECTED: u8 = 4;
+const LISTENING: u8 = 8;
+
+/// Identifiers of sockets by descriptor; 0 where it is none.
+static IDS: [AtomicU64; MAX_DESCRIPTORS] = [const { AtomicU64::new(0) }; MAX_DESCRIPTORS];
+/// What else is known of them.
+static TRAITS: [AtomicU8; MAX_DESCRIPTORS] = [const { AtomicU8::new(0) }; MAX_DESCRIPTORS];
+
+/// An SCTP socket by its descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sctp {
+    pub(crate) fd: c_int,
+    pub(crate) id: u64,
+    traits: u8,
+}
+
+impl Sctp {
+    /// The socket of a descriptor, if it is one.
+    pub(crate) fn of(fd: c_int) -> Option<Self> {
+        let place = usize::try_from(fd).ok()?;
+        let id = IDS.get(place)?.load(Ordering::Relaxed);
+        (id != 0).then(|| Self { fd, id, traits: TRAITS[place].load(Ordering::Relaxed) })
+    }
+
+    pub(crate) fn is_one_to_one(self) -> bool {
+        self.traits & ONE_TO_MANY == 0
+    }
+
+    pub(crate) fn is_ipv6(self) -> bool {
+        self.traits & IPV6 != 0
+    }
+
+    /// Whether it is known to be connected; if not, it may be all the same.
+    pub(crate) fn is_connected(self) -> bool {
+        self.traits & CONNECTED != 0
+    }
+
+    pub(crate) fn is_listening(self) -> bool {
+        self.traits & LISTENING != 0
+    }
+
+    pub(crate) fn note_connected(self) {
+        self.note(CONNECTED);
+    }
+
+    pub(crate) fn note_listening(self) {
+        self.note(LISTENING);
+    }
+
+    fn note(self, what: u8) {
+        if let Some(traits) = usize::try_from(self.fd).ok().and_then(|place| TRAITS.get(place)) {
+            traits.fetch_or(what, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A descriptor is a copy of another one.
+pub(crate) fn copy(from: c_int, to: c_int) {
+    let Ok(to) = usize::try_from(to) else { return };
+    if to >= MAX_DESCRIPTORS {
+        return;
+    }
+    let (id, traits) = Sctp::of(from).map_or((0, 0), |socket| (socket.id, socket.traits));
+    TRAITS[to].store(traits, Ordering::Relaxed);
+    IDS[to].store(id, Ordering::Relaxed);
+}
+
+/// A descriptor is closed.
+pub(crate) fn forget(fd: c_int) {
+    if let Some(id) = usize::try_from(fd).ok().and_then(|place| IDS.get(place)) {
+        id.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Looks at a descriptor that this process did not have before; whether it is a socket of ours.
+pub(crate) fn learn(fd: c_int) -> bool {
+    let Some(place) = usize::try_from(fd).ok().filter(|place| *place < MAX_DESCRIPTORS) else {
+        return false;
+    };
+    let name = name_of(fd);
+    if let Some(name) = name {
+        let mut traits = 0;
+        if name.style == Style::OneToMany {
+            traits |= ONE_TO_MANY;
+        }
+        if name.is_ipv6 {
+            traits |= IPV6;
+        }
+        TRAITS[place].store(traits, Ordering::Relaxed);
+    }
+    IDS[place].store(name.map_or(0, |name| name.id), Ordering::Relaxed);
+    name.is_some()
+}
+
+/// The name at the other end of a descriptor.
+fn name_of(fd: c_int) -> Option<SocketName> {
+    let mut address = MaybeUninit::<libc::sockaddr_un>::zeroed();
+    let mut length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+    // SAFETY: the address has room for `length` bytes.
+    if unsafe { real::getpeername(fd, address.as_mut_ptr().cast(), &raw mut length) } != 0 {
+        return None;
+    }
+    // SAFETY: all of it was zero or has been written.
+    let address = unsafe { address.assume_init() };
+    if c_int::from(address.sun_family) != libc::AF_UNIX {
+        return None;
+    }
+    let length = (length as usize).checked_sub(2)?.min(address.sun_path.len());
+    let bytes: Vec<u8> =
+        address.sun_path[..length].iter().map(|byte| byte.cast_unsigned()).collect();
+    SocketName::decode(bytes.strip_prefix(&[0])?)
+}

@@ -1,0 +1,167 @@
+//! `polypath stack`: the service of the SCTP sockets.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Endpoint, Preset};
+use polypath_sockets::service::{Service, Settings};
+use tokio::net::UnixListener;
+
+use super::sockets::ServiceArgs;
+use crate::failure::{Failure, Outcome};
+use crate::runtime::{self, Threads};
+use crate::settings;
+
+/// How long it stays when no socket is open.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+All programs of a user that `polypath with` starts share one service, and with it one UDP port. It ends by itself when no SCTP
+socket has been open for 30 s. As a program of its own, in the foreground, it serves to look for faults.
+
+Examples:
+  polypath stack
+  polypath stack --local-encapsulation-port 9900")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    service: ServiceArgs,
+    /// Go on in the background, apart from the terminal
+    #[arg(long)]
+    background: bool,
+}
+
+/// Serves.
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.background {
+        let mut command =
+            Command::new(std::env::current_exe().context("cannot find this program")?);
+        command
+            .args(std::env::args_os().skip(1).filter(|arg| arg != "--background"))
+            .stdin(Stdio::null())
+            .process_group(0);
+        command.spawn().context("cannot start the service")?;
+        return Ok(());
+    }
+    // Fails where the process leads a group, as in a shell: then it has a terminal, and may keep it.
+    let _ = nix::unistd::setsid();
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // A descriptor for each socket.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
+    let path = args.service.path();
+    let args = args.service;
+    runtime::run(Threads::All, async move |interruption| {
+        let endpoint = bind(args)?;
+        // What is there belongs to a service that has ended without a word.
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path)
+            .with_context(|| format!("cannot listen at {}", path.display()))?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
+            .with_context(|| format!("cannot protect {}", path.display()))?;
+        let service = Service::new(endpoint.clone(), move |text| read_settings(text, args));
+        let served = tokio::select! {
+            served = service.serve(listener, PATIENCE) => served,
+            () = interruption.happened() => Ok(()),
+        };
+        let _ = std::fs::remove_file(&path);
+        runtime::drain(&endpoint, interruption).await;
+        served.map_err(|error| Failure::Failed(error.into()))
+    })
+}
+
+/// An endpoint at all addresses of the host.
+fn bind(args: ServiceArgs) -> Result<Endpoint, Failure> {
+    let all = ["0.0.0.0", "::"].map(|any| any.parse().map_err(|_| anyhow!("{any}")));
+    let [v4, v6] = all;
+    let (v4, v6) = (v4?, v6?);
+    let attempt = |addresses: Vec<std::net::IpAddr>| {
+        let carriers = if args.raw { Carriers::Both } else { Carriers::Udp };
+        let builder = Endpoint::builder(addresses)
+            .encapsulation_port(args.local_encapsulation_port)
+            .carriers(carriers);
+        runtime::bind(builder)
+    };
+    // Hosts without IPv6 have no such addresses.
+    attempt(vec![v4, v6]).or_else(|_| attempt(vec![v4])).map_err(|failure| {
+        let port = args.local_encapsulation_port;
+        let advice = format!("another program may have UDP port {port}: choose another with --local-encapsulation-port");
+        match failure {
+            Failure::Unfit(error) => Failure::Unfit(error.context(advice)),
+            other => other,
+        }
+    })
+}
+
+/// What `polypath with` has put into the program's environment: a setting in each line.
+fn read_settings(text: &str, service: ServiceArgs) -> Result<Settings, String> {
+    let mut preset = Preset::Recommended;
+    let mut changes = Vec::new();
+    let mut encapsulation_port = (!service.raw).then_some(ENCAPSULATION_PORT);
+    let mut all_addresses = false;
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match line.split_once('=') {
+            Some(("preset", name)) => {
+                preset =
+                    Preset::from_name(name).ok_or_else(|| format!("no such preset: {name}"))?;
+            }
+            Some(("set", change)) => changes.push(change.to_owned()),
+            Some(("paths", "all")) => all_addresses = true,
+            Some(("udp-port", "none")) => encapsulation_port = None,
+            Some(("udp-port", port)) => {
+                let port = port.parse().map_err(|_| format!("{port} is no UDP port"))?;
+                encapsulation_port = Some(port);
+            }
+            _ => return Err(format!("{line:?} is no setting of SCTP sockets")),
+        }
+    }
+    let association = settings::changed(&AssociationConfig::with_preset(preset), &changes);
+    Ok(Settings {
+        association: association.map_err(|error| format!("{error:#}"))?,
+        encapsulation_port,
+        all_addresses,
+    })
+}
+
+/// Checks settings before a program has them.
+pub(crate) fn check_settings(text: &str, service: ServiceArgs) -> Result<(), Failure> {
+    read_settings(text, service).map(drop).map_err(|reason| Failure::Usage(anyhow!("{reason}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UDP: ServiceArgs = ServiceArgs { local_encapsulation_port: 9899, raw: false };
+
+    #[test]
+    fn settings_are_read_line_by_line() {
+        let text = "preset=rfc9260\nset=policies.rto.min=200 ms\npaths=all\nudp-port=9900\n";
+        let settings = read_settings(text, UDP).unwrap();
+        assert!(settings.all_addresses);
+        assert_eq!(settings.encapsulation_port, Some(9900));
+        assert_eq!(settings.association.policies.rto.min, polypath::Duration::from_millis(200));
+        let plain = read_settings("", UDP).unwrap();
+        assert_eq!((plain.encapsulation_port, plain.all_addresses), (Some(9899), false));
+        let raw = read_settings("", ServiceArgs { raw: true, ..UDP }).unwrap();
+        assert_eq!(raw.encapsulation_port, None);
+    }
+
+    #[test]
+    fn wrong_settings_are_named() {
+        for (text, named) in [
+            ("preset=fast", "no such preset: fast"),
+            ("udp-port=70000", "70000"),
+            ("paths=two", "paths=two"),
+            ("set=policies.rto.mim=1 s", "did you mean"),
+        ] {
+            let error = read_settings(text, UDP).unwrap_err();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `polypath with`: programs as they are, with SCTP sockets of this stack.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow};
+use polypath::Preset;
+use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE};
+
+use super::sockets::ServiceArgs;
+use super::stack::check_settings;
+use crate::failure::{Failure, Outcome};
+use crate::sctp_args::preset_parser;
+
+/// Name of the library that is preloaded.
+const LIBRARY: &str = "libpolypath_sctp.so";
+
+/// Environment variable with the library, where it is not beside this program.
+const LIBRARY_VARIABLE: &str = "POLYPATH_SCTP_LIBRARY";
+
+/// Which addresses sockets use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Paths {
+    /// Those that the program binds
+    AsBound,
+    /// All of the host, also where the program binds one
+    All,
+}
+
+/// Arguments.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The program needs no SCTP in the kernel, no privileges, and knows nothing of this. Its SCTP packets travel in UDP (RFC 6951), so
+the other side needs SCTP in UDP, too: a program that `polypath with` runs, usrsctp, or Linux with net.sctp.udp_port set.
+Both sides of a loopback are fine. `polypath ss` shows the sockets.
+
+Examples:
+  polypath with iperf3 --server
+  polypath with iperf3 --sctp --client 192.0.2.1
+  polypath with --paths all --preset cmt sctp_darn -H 0 -P 5000 -l")]
+pub(crate) struct Args {
+    /// Preset of policies to begin with; `polypath policies` describes them
+    #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
+    preset: Preset,
+    /// Change a setting of the associations, for example 'policies.rto.min=200 ms'; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Addresses that the sockets use
+    #[arg(long, value_enum, default_value_t = Paths::AsBound)]
+    paths: Paths,
+    /// UDP port of the peers
+    #[arg(long, value_name = "N", conflicts_with = "raw")]
+    encapsulation_port: Option<u16>,
+    #[command(flatten)]
+    service: ServiceArgs,
+    /// The program
+    #[arg(value_name = "PROGRAM")]
+    program: OsString,
+    /// Its arguments
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Runs the program in place of this one.
+pub(crate) fn run(args: &Args) -> Outcome {
+    let settings = settings(args);
+    check_settings(&settings, args.service)?;
+    let library = library()?;
+    let path = args.service.ensure().map_err(Failure::Unfit)?;
+    let mut preload = library.into_os_string();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    let error = Command::new(&args.program)
+        .args(&args.arguments)
+        .env("LD_PRELOAD", preload)
+        .env(SERVICE_VARIABLE, path)
+        .env(SETTINGS_VARIABLE, settings)
+        .exec();
+    let name = args.program.to_string_lossy();
+    Err(Failure::Usage(anyhow!("cannot run {name}: {error}")))
+}
+
+fn settings(args: &Args) -> String {
+    let mut lines = format!("preset={}\n", args.preset.name());
+    for change in &args.set {
+        lines.push_str(&format!("set={change}\n"));
+    }
+    if args.paths == Paths::All {
+        lines.push_str("paths=all\n");
+    }
+    if let Some(port) = args.encapsulation_port {
+        lines.push_str(&format!("udp-port={port}\n"));
+    }
+    lines
+}
+
+/// The library that is preloaded: beside this program, or in the folder for libraries beside that of programs.
+fn library() -> Result<PathBuf> {
+    if let Some(named) = std::env::var_os(LIBRARY_VARIABLE).filter(|named| !named.is_empty()) {
+        return Ok(named.into());
+    }
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let folder = program.parent().unwrap_or(&program);
+    let places = [
+        folder.join(LIBRARY),
+        folder.join("../lib/polypath").join(LIBRARY),
+        folder.join("../lib").join(LIBRARY),
+    ];
+    places.into_iter().find(|place| place.is_file()).ok_or_else(|| {
+        anyhow!(
+            "{LIBRARY} is not in {}: build it with `cargo build --release --package polypath-capi`, or say in {LIBRARY_VARIABLE} where it is",
+            folder.display()
+        )
+    })
+}

@@ -1,0 +1,186 @@
+//! Questions and answers beside the descriptors: one connection to the service per thread of talk, one question at a time.
+
+use std::io::{self, Read, Write};
+
+use crate::layout::{Building, Fields};
+
+/// Most bytes of a question or an answer.
+pub const MAX_BYTES: usize = 64 * 1024;
+
+/// What a program asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Operation {
+    /// `socket`: `first` is 6 for IPv6, `second` 1 for one-to-many, `bytes` the settings. The descriptor comes with the answer.
+    Open = 1,
+    /// `bind` and `sctp_bindx`: `first` is 0 for the first addresses, 1 for more, 2 to remove; `bytes` the addresses.
+    Bind = 2,
+    /// `listen`: `first` is the backlog.
+    Listen = 3,
+    /// `connect` and `sctp_connectx`: `bytes` the addresses. The answer is the identifier of the association; whether it comes up, the
+    /// descriptor tells.
+    Connect = 4,
+    /// `getsockopt`: `first` is the level, `second` the option, `bytes` what the program has put there.
+    GetOption = 5,
+    /// `setsockopt`.
+    SetOption = 6,
+    /// `getsockname`.
+    LocalName = 7,
+    /// `getpeername`.
+    PeerName = 8,
+    /// `sctp_peeloff`: `first` is the association. The descriptor comes with the answer.
+    PeelOff = 9,
+    /// Whether the socket listens: 1 or 0.
+    IsListening = 10,
+    /// What sockets and associations there are, as text.
+    Status = 11,
+}
+
+impl Operation {
+    fn from_number(number: u8) -> Option<Self> {
+        use Operation::*;
+        [
+            Open,
+            Bind,
+            Listen,
+            Connect,
+            GetOption,
+            SetOption,
+            LocalName,
+            PeerName,
+            PeelOff,
+            IsListening,
+            Status,
+        ]
+        .into_iter()
+        .find(|operation| *operation as u8 == number)
+    }
+}
+
+/// A question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// What is asked for.
+    pub operation: Operation,
+    /// Socket; 0 where there is none yet.
+    pub socket: u64,
+    /// See [`Operation`].
+    pub first: i32,
+    /// See [`Operation`].
+    pub second: i32,
+    /// See [`Operation`].
+    pub bytes: Vec<u8>,
+}
+
+/// An answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reply {
+    /// What the call returns; an error number of Linux with a minus in front.
+    pub value: i32,
+    /// What else it gives.
+    pub bytes: Vec<u8>,
+}
+
+/// Bytes of a request in front of its variable part, without its length.
+const REQUEST_BYTES: usize = 17;
+
+impl Request {
+    /// A question about a socket, without arguments.
+    pub fn new(operation: Operation, socket: u64) -> Self {
+        Self { operation, socket, first: 0, second: 0, bytes: Vec::new() }
+    }
+
+    /// As it goes over the connection, with its length in front.
+    pub fn encoded(&self) -> Vec<u8> {
+        let length = (REQUEST_BYTES + self.bytes.len()) as u32;
+        Building::new()
+            .u32(length)
+            .u8(self.operation as u8)
+            .u64(self.socket)
+            .i32(self.first)
+            .i32(self.second)
+            .bytes(&self.bytes)
+            .0
+    }
+
+    /// Reads a question, without the length; `None` if it is none.
+    pub fn decode(body: &[u8]) -> Option<Self> {
+        let fields = Fields(body);
+        Some(Self {
+            operation: Operation::from_number(fields.u8(0)?)?,
+            socket: fields.u64(1)?,
+            first: fields.i32(9)?,
+            second: fields.i32(13)?,
+            bytes: fields.rest(REQUEST_BYTES).to_vec(),
+        })
+    }
+
+    /// Writes the question.
+    ///
+    /// # Errors
+    ///
+    /// Those of the connection.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        to.write_all(&self.encoded())
+    }
+}
+
+impl Reply {
+    /// A call that gives a number and nothing else.
+    pub fn value(value: i32) -> Self {
+        Self { value, bytes: Vec::new() }
+    }
+
+    /// As it goes over the connection, with its length in front.
+    pub fn encoded(&self) -> Vec<u8> {
+        Building::new().u32((4 + self.bytes.len()) as u32).i32(self.value).bytes(&self.bytes).0
+    }
+
+    /// Reads an answer from the connection, after its length.
+    ///
+    /// # Errors
+    ///
+    /// Those of the connection, and if it is no answer.
+    pub fn read(from: &mut impl Read, length: [u8; 4]) -> io::Result<Self> {
+        let length = u32::from_ne_bytes(length) as usize;
+        if !(4..=MAX_BYTES).contains(&length) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut body = vec![0; length];
+        from.read_exact(&mut body)?;
+        let value = Fields(&body).i32(0).unwrap_or_default();
+        Ok(Self { value, bytes: body[4..].to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_and_answers_are_read_as_they_were_written() {
+        let request = Request {
+            operation: Operation::SetOption,
+            socket: u64::MAX,
+            first: 132,
+            second: -1,
+            bytes: vec![1, 2, 3],
+        };
+        let encoded = request.encoded();
+        assert_eq!(Request::decode(&encoded[4..]), Some(request));
+        assert_eq!(encoded[..4], (encoded.len() as u32 - 4).to_ne_bytes());
+
+        let reply = Reply { value: -22, bytes: vec![4; 5] };
+        let encoded = reply.encoded();
+        let length = encoded[..4].try_into().unwrap();
+        assert_eq!(Reply::read(&mut &encoded[4..], length).unwrap(), reply);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        assert_eq!(Request::decode(&[0; 17]), None, "no such operation");
+        assert_eq!(Request::decode(&[1; 16]), None, "cut off");
+        assert!(Reply::read(&mut &[0; 8][..], 3_u32.to_ne_bytes()).is_err());
+        assert!(Reply::read(&mut &[0; 8][..], u32::MAX.to_ne_bytes()).is_err());
+    }
+}

@@ -1,0 +1,176 @@
+//! What goes through the descriptor of a socket: a head, and for messages and notifications what they say.
+
+use std::net::SocketAddr;
+
+use crate::address;
+use crate::layout::{Building, Fields};
+
+/// Bytes of a head.
+pub const HEAD_BYTES: usize = 64;
+
+/// Most bytes of a message in one frame. What is longer is in several, of which the last one has [`Head::ends`].
+pub const MAX_PIECE_BYTES: usize = 128 * 1024;
+
+/// What a frame is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A message, or a part of one.
+    Data = 1,
+    /// A notification (RFC 6458 section 6), in the layout of Linux.
+    Notification = 2,
+    /// To the program: a socket with an association that a peer has begun. The descriptor comes with it.
+    Accepted = 3,
+    /// To the program: the association ended with the error in [`Head::value`].
+    Fault = 4,
+    /// To the service: means nothing; it lies in the queue as long as an association is being set up, so that the descriptor is not writable.
+    Filler = 5,
+    /// To the service: no more messages follow (`shutdown`).
+    Shutdown = 6,
+}
+
+/// Ancillary data that the program has asked for ([`Head::wanted`]).
+pub mod wanted {
+    /// `SCTP_SNDRCV`.
+    pub const SNDRCV: u8 = 1;
+    /// `SCTP_RCVINFO`.
+    pub const RCVINFO: u8 = 2;
+    /// `SCTP_NXTINFO`.
+    pub const NXTINFO: u8 = 4;
+    /// From the program: the message came without stream, flags and so on, and has those that were set for the socket.
+    pub const DEFAULTS: u8 = 8;
+    /// From the program: the message came without a policy of partial reliability.
+    pub const DEFAULT_PR: u8 = 16;
+}
+
+/// What stands in front of every frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// What the frame is.
+    pub kind: Kind,
+    /// Whether a message ends with the frame (`MSG_EOR`).
+    pub ends: bool,
+    /// Ancillary data that the program has asked for.
+    pub wanted: u8,
+    /// `SCTP_UNORDERED`, `SCTP_EOF` and so on.
+    pub flags: u16,
+    /// Stream.
+    pub stream: u16,
+    /// Stream sequence number.
+    pub ssn: u16,
+    /// Policy of partial reliability (`SCTP_PR_SCTP_TTL` and so on).
+    pub pr_policy: u16,
+    /// Payload protocol identifier, as it lies in the program's memory.
+    pub ppid: u32,
+    /// Context of the message.
+    pub context: u32,
+    /// Value of `pr_policy`; of a fault the error number.
+    pub value: u32,
+    /// Association.
+    pub association: i32,
+    /// Where a message goes to, or came from.
+    pub peer: Option<SocketAddr>,
+}
+
+impl Head {
+    /// A head of this kind that says nothing else.
+    pub fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            ends: true,
+            wanted: 0,
+            flags: 0,
+            stream: 0,
+            ssn: 0,
+            pr_policy: 0,
+            ppid: 0,
+            context: 0,
+            value: 0,
+            association: 0,
+            peer: None,
+        }
+    }
+
+    /// As it goes through the descriptor.
+    pub fn encoded(&self) -> [u8; HEAD_BYTES] {
+        let built = Building::new()
+            .u8(self.kind as u8)
+            .u8(self.ends.into())
+            .u8(self.wanted)
+            .u8(0)
+            .u16(self.flags)
+            .u16(self.stream)
+            .u16(self.ssn)
+            .u16(self.pr_policy)
+            .u32(self.ppid)
+            .u32(self.context)
+            .u32(self.value)
+            .i32(self.association)
+            .bytes(&self.peer.map(|peer| address::written(peer, false)).unwrap_or_default())
+            .padded(HEAD_BYTES);
+        let mut bytes = [0; HEAD_BYTES];
+        bytes.copy_from_slice(&built.0[..HEAD_BYTES]);
+        bytes
+    }
+
+    /// Reads a head; `None` if it is none.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let fields = Fields(bytes.get(..HEAD_BYTES)?);
+        Some(Self {
+            kind: match fields.u8(0)? {
+                1 => Kind::Data,
+                2 => Kind::Notification,
+                3 => Kind::Accepted,
+                4 => Kind::Fault,
+                5 => Kind::Filler,
+                6 => Kind::Shutdown,
+                _ => return None,
+            },
+            ends: fields.u8(1)? != 0,
+            wanted: fields.u8(2)?,
+            flags: fields.u16(4)?,
+            stream: fields.u16(6)?,
+            ssn: fields.u16(8)?,
+            pr_policy: fields.u16(10)?,
+            ppid: fields.u32(12)?,
+            context: fields.u32(16)?,
+            value: fields.u32(20)?,
+            association: fields.i32(24)?,
+            peer: address::read(fields.rest(28)).map(|(peer, _)| peer),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_as_they_were_written() {
+        let full = Head {
+            kind: Kind::Notification,
+            ends: false,
+            wanted: wanted::RCVINFO | wanted::NXTINFO,
+            flags: 0x201,
+            stream: 7,
+            ssn: 65_535,
+            pr_policy: 0x20,
+            ppid: u32::MAX,
+            context: 3,
+            value: 110,
+            association: -1,
+            peer: Some("[2001:db8::1]:4".parse().unwrap()),
+        };
+        assert_eq!(Head::decode(&full.encoded()), Some(full));
+        for kind in [Kind::Data, Kind::Accepted, Kind::Fault, Kind::Filler, Kind::Shutdown] {
+            assert_eq!(Head::decode(&Head::of(kind).encoded()), Some(Head::of(kind)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_head_is_refused() {
+        assert_eq!(Head::decode(&[1; HEAD_BYTES - 1]), None);
+        assert_eq!(Head::decode(&[0; HEAD_BYTES]), None);
+        assert_eq!(Head::decode(&[7; HEAD_BYTES]), None);
+    }
+}

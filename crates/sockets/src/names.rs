@@ -1,0 +1,94 @@
+//! Names of sockets, by which any process recognises them, and of the service.
+
+use std::path::PathBuf;
+
+/// What the abstract name of every socket begins with.
+const PREFIX: &[u8] = b"polypath-sctp-";
+
+/// Environment variable with the path of the service's own socket.
+pub const SERVICE_VARIABLE: &str = "POLYPATH_SOCKETS";
+
+/// Environment variable with the settings of the program's sockets, a line each.
+pub const SETTINGS_VARIABLE: &str = "POLYPATH_SOCKETS_SETTINGS";
+
+/// How a socket deals with associations (RFC 6458 section 2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// One association per socket (`SOCK_STREAM`).
+    OneToOne,
+    /// Many associations over one socket (`SOCK_SEQPACKET`).
+    OneToMany,
+}
+
+/// Which socket a descriptor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SocketName {
+    /// Number that the service drew; never 0.
+    pub id: u64,
+    /// How it deals with associations.
+    pub style: Style,
+    /// Whether its addresses are those of IPv6.
+    pub is_ipv6: bool,
+}
+
+impl SocketName {
+    /// In the abstract name space of `AF_UNIX`, without the zero in front.
+    pub fn encoded(self) -> Vec<u8> {
+        let mut name = PREFIX.to_vec();
+        name.push(match self.style {
+            Style::OneToOne => b'1',
+            Style::OneToMany => b'n',
+        });
+        name.push(if self.is_ipv6 { b'6' } else { b'4' });
+        name.extend_from_slice(format!("{:016x}", self.id).as_bytes());
+        name
+    }
+
+    /// Reads a name; `None` if it is not that of a socket of ours.
+    pub fn decode(name: &[u8]) -> Option<Self> {
+        let [style, family, id @ ..] = name.strip_prefix(PREFIX)? else { return None };
+        let id = std::str::from_utf8(id).ok().filter(|id| id.len() == 16)?;
+        let id = u64::from_str_radix(id, 16).ok().filter(|id| *id != 0)?;
+        let style = match style {
+            b'1' => Style::OneToOne,
+            b'n' => Style::OneToMany,
+            _ => return None,
+        };
+        Some(Self { id, style, is_ipv6: *family == b'6' })
+    }
+}
+
+/// Where the service of this user listens if nobody says otherwise: a folder that only the user can enter, with a name
+/// for each network name space.
+pub fn default_service_path(user: u32) -> PathBuf {
+    let folder = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty()) {
+        Some(dir) => PathBuf::from(dir).join("polypath"),
+        None => PathBuf::from(format!("/tmp/polypath-{user}")),
+    };
+    let space = std::fs::read_link("/proc/self/ns/net").unwrap_or_default();
+    let digits = space.to_string_lossy().chars().filter(char::is_ascii_digit).collect::<String>();
+    folder.join(format!("sockets-{digits}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_were_written() {
+        for style in [Style::OneToOne, Style::OneToMany] {
+            let name = SocketName { id: 0xFFFF_0000_1234_5678, style, is_ipv6: true };
+            assert_eq!(SocketName::decode(&name.encoded()), Some(name));
+        }
+    }
+
+    #[test]
+    fn names_of_others_are_none_of_ours() {
+        let zero = b"polypath-sctp-140000000000000000";
+        for foreign in
+            [&b""[..], b"polypath-sctp-", b"polypath-sctp-x40000000000000001", b"dbus", zero]
+        {
+            assert_eq!(SocketName::decode(foreign), None);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Calls of programs that need an answer.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::options::{self, Options};
+use super::socket::{Socket, peer_of};
+use super::{Service, status};
+use crate::address;
+use crate::control::{Operation, Reply, Request};
+use crate::names::Style;
+
+/// What a call gives, and a descriptor for the program.
+pub(super) type Answer = (Reply, Option<OwnedFd>);
+
+/// Answers a call of a process.
+pub(super) async fn answer(service: &Arc<Service>, process: i32, request: &Request) -> Answer {
+    match attempt(service, process, request).await {
+        Ok(answer) => answer,
+        Err(errno) => (Reply::value(-errno.raw_os_error()), None),
+    }
+}
+
+async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answer, Errno> {
+    match request.operation {
+        Operation::Open => return open(service, process, request),
+        Operation::Status => {
+            let text = status::text(service);
+            return Ok((Reply { value: 0, bytes: text.into_bytes() }, None));
+        }
+        _ => {}
+    }
+    // A one-to-one socket whose association has ended is there no more.
+    let socket = service.socket(request.socket).ok_or(Errno::NOTCONN)?;
+    let done = Reply::value(0);
+    Ok(match request.operation {
+        Operation::Bind => {
+            let addresses = addresses(request)?;
+            match request.first {
+                0 => socket.bind(&addresses)?,
+                1 => socket.bind_more(&addresses)?,
+                2 => socket.bind_fewer(&addresses)?,
+                _ => return Err(Errno::INVAL),
+            }
+            (done, None)
+        }
+        Operation::Listen => {
+            socket.listen(request.first)?;
+            (done, None)
+        }
+        Operation::Connect => {
+            let id = socket.connect(&addresses(request)?)?;
+            if request.second != 0 {
+                socket.connected().await?;
+            }
+            (Reply::value(id), None)
+        }
+        Operation::GetOption => {
+            let bytes = options::get(&socket, request.first, request.second, &request.bytes)?;
+            (Reply { value: 0, bytes }, None)
+        }
+        Operation::SetOption => {
+            options::set(&socket, request.first, request.second, &request.bytes)?;
+            (done, None)
+        }
+        Operation::LocalName => (Reply { value: 0, bytes: local_name(&socket) }, None),
+        Operation::PeerName => (Reply { value: 0, bytes: peer_name(&socket)? }, None),
+        Operation::PeelOff => {
+            let fd = socket.peel_off(request.first)?;
+            (done, Some(fd))
+        }
+        Operation::IsListening => (Reply::value(socket.is_listening().into()), None),
+        Operation::Open | Operation::Status => return Err(Errno::INVAL),
+    })
+}
+
+fn open(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answer, Errno> {
+    let text = std::str::from_utf8(&request.bytes).map_err(|_| Errno::INVAL)?;
+    let settings = match (service.read_settings)(text) {
+        Ok(settings) => settings,
+        Err(reason) => {
+            let reply = Reply { value: -Errno::INVAL.raw_os_error(), bytes: reason.into_bytes() };
+            return Ok((reply, None));
+        }
+    };
+    let style = if request.second == 1 { Style::OneToMany } else { Style::OneToOne };
+    let options = Options::new(settings);
+    let (_, fd) = Socket::open(service, (style, request.first == 6), process, options)?;
+    Ok((Reply::value(0), Some(fd)))
+}
+
+fn addresses(request: &Request) -> Result<Vec<SocketAddr>, Errno> {
+    address::read_all(&request.bytes).filter(|all| !all.is_empty()).ok_or(Errno::INVAL)
+}
+
+/// The address that it is bound to; a wildcard if these are all.
+fn local_name(socket: &Arc<Socket>) -> Vec<u8> {
+    let state = socket.state();
+    let port = Socket::local_port(&state);
+    let connected = state.links().find_map(|link| link.association()).and_then(|association| {
+        let paths = association.path_stats();
+        paths.iter().find(|path| path.primary).or(paths.first()).map(|path| path.local)
+    });
+    let ip = match connected.filter(|_| socket.is_one_to_one()) {
+        Some(ip) => ip,
+        None => match state.bound_addresses() {
+            [first, ..] => *first,
+            [] => address::wildcard(socket.name.is_ipv6),
+        },
+    };
+    address::written(SocketAddr::new(ip, port), socket.name.is_ipv6)
+}
+
+fn peer_name(socket: &Arc<Socket>) -> Result<Vec<u8>, Errno> {
+    if !socket.is_one_to_one() {
+        return Err(Errno::NOTCONN);
+    }
+    let state = socket.state();
+    let association = state.links().find_map(|link| link.association()).ok_or(Errno::NOTCONN)?;
+    let peer = peer_of(association).ok_or(Errno::NOTCONN)?;
+    Ok(address::written(peer, socket.name.is_ipv6))
+}

@@ -1,0 +1,115 @@
+//! The service's end of a socket's descriptor.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use bytes::Bytes;
+use rustix::buffer::spare_capacity;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown,
+    SocketAddrUnix, SocketFlags, SocketType, bind, recv, sendmsg, shutdown, socketpair, sockopt,
+};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+
+use crate::frame::{HEAD_BYTES, Head};
+use crate::names::SocketName;
+
+/// Bytes of frames that a descriptor may hold in each direction, if the system allows it.
+const QUEUE_BYTES: usize = 1 << 20;
+
+/// The service's end of a pair of sockets.
+#[derive(Debug)]
+pub(super) struct Channel {
+    /// In truth not of streams but of packets, which makes no difference to waiting.
+    fd: UnixStream,
+}
+
+impl Channel {
+    /// A pair: the service's end, which has this name, and the program's.
+    pub(super) fn pair(name: SocketName) -> io::Result<(Self, OwnedFd)> {
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        for end in [&ours, &theirs] {
+            // Without the privilege it is what the system allows.
+            if sockopt::set_socket_send_buffer_size_force(end, QUEUE_BYTES).is_err() {
+                sockopt::set_socket_send_buffer_size(end, QUEUE_BYTES)?;
+            }
+        }
+        bind(&ours, &SocketAddrUnix::new_abstract_name(&name.encoded())?)?;
+        rustix::io::ioctl_fionbio(&ours, true)?;
+        let fd = UnixStream::from_std(ours.into())?;
+        Ok((Self { fd }, theirs))
+    }
+
+    /// The head of the next frame, which stays there, and the size of the whole frame. `None` when the program has closed all of its
+    /// descriptors.
+    pub(super) async fn peek(&self) -> io::Result<Option<(Option<Head>, usize)>> {
+        self.fd
+            .async_io(Interest::READABLE, || {
+                let mut head = [0_u8; HEAD_BYTES];
+                let (got, size) = recv(
+                    &self.fd,
+                    &mut head,
+                    RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT,
+                )?;
+                Ok((size > 0).then(|| (Head::decode(&head[..got]), size)))
+            })
+            .await
+    }
+
+    /// Takes the next frame, which [`peek`](Self::peek) has seen with this size; gives what follows the head.
+    pub(super) fn take(&self, size: usize) -> io::Result<Bytes> {
+        let mut frame = Vec::with_capacity(size);
+        recv(&self.fd, spare_capacity(&mut frame), RecvFlags::DONTWAIT)?;
+        let frame = Bytes::from(frame);
+        Ok(frame.slice(HEAD_BYTES.min(frame.len())..))
+    }
+
+    /// Hands a frame to the program; waits while its queue is full.
+    pub(super) async fn give(&self, head: &Head, pieces: &[&[u8]]) -> io::Result<()> {
+        self.send(head, pieces, None).await
+    }
+
+    /// Hands over a frame with a descriptor.
+    pub(super) async fn give_descriptor(&self, head: &Head, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.send(head, &[], Some(fd)).await
+    }
+
+    async fn send(
+        &self,
+        head: &Head,
+        pieces: &[&[u8]],
+        passed: Option<BorrowedFd<'_>>,
+    ) -> io::Result<()> {
+        let head = head.encoded();
+        let mut parts = Vec::with_capacity(1 + pieces.len());
+        parts.push(IoSlice::new(&head));
+        parts.extend(pieces.iter().map(|piece| IoSlice::new(piece)));
+        let send = || send_with(self.fd.as_fd(), &parts, passed).map(drop);
+        self.fd.async_io(Interest::WRITABLE, send).await
+    }
+
+    /// Nothing more comes or goes; what the program has not read yet stays readable.
+    pub(super) fn close(&self) {
+        // Fails if the program has closed its end, which is as good.
+        let _ = shutdown(&self.fd, Shutdown::Both);
+    }
+}
+
+/// Sends what `parts` hold, and a descriptor, if there is one.
+pub(super) fn send_with(
+    to: BorrowedFd<'_>,
+    parts: &[IoSlice<'_>],
+    passed: Option<BorrowedFd<'_>>,
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let passed = passed.map(|fd| [fd]);
+    if let Some(fds) = &passed {
+        ancillary.push(SendAncillaryMessage::ScmRights(fds));
+    }
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    Ok(sendmsg(to, parts, &mut ancillary, flags)?)
+}

@@ -1,0 +1,49 @@
+//! A connection of a program: question, answer, question, until it is closed.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::UnixStream;
+
+use super::calls::{self, Answer};
+use super::{Service, channel};
+use crate::control::{MAX_BYTES, Request};
+
+/// Serves a connection until the program closes it or says what nobody understands.
+pub(super) async fn converse(service: Arc<Service>, mut stream: UnixStream, process: i32) {
+    // Nobody is there to hear of an error.
+    let _ = talk(&service, &mut stream, process).await;
+}
+
+async fn talk(service: &Arc<Service>, stream: &mut UnixStream, process: i32) -> io::Result<()> {
+    loop {
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).await?;
+        let length = u32::from_ne_bytes(length) as usize;
+        if length > MAX_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await?;
+        let request = Request::decode(&body).ok_or(io::ErrorKind::InvalidData)?;
+        let (reply, fd) = calls::answer(service, process, &request).await;
+        give(stream, (reply, fd)).await?;
+    }
+}
+
+/// Sends an answer; a descriptor goes with its first byte.
+async fn give(stream: &mut UnixStream, (reply, fd): Answer) -> io::Result<()> {
+    let encoded = reply.encoded();
+    let sent = match &fd {
+        Some(fd) => pass(stream, &encoded, fd).await?,
+        None => 0,
+    };
+    stream.write_all(&encoded[sent..]).await
+}
+
+async fn pass(stream: &UnixStream, bytes: &[u8], fd: &OwnedFd) -> io::Result<usize> {
+    let send = || channel::send_with(stream.as_fd(), &[IoSlice::new(bytes)], Some(fd.as_fd()));
+    stream.async_io(Interest::WRITABLE, send).await
+}

@@ -1,0 +1,159 @@
+//! The service that owns the associations of programs: one for each user and network name space.
+
+mod calls;
+mod channel;
+mod conversation;
+mod errors;
+mod link;
+mod notify;
+mod options;
+mod socket;
+mod status;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use polypath::{AssociationConfig, Endpoint};
+use tokio::net::UnixListener;
+use tokio::sync::Notify;
+
+pub use crate::names::Style;
+use socket::Socket;
+
+/// Most sockets that one process may have.
+const MAX_SOCKETS_PER_PROCESS: usize = 16_384;
+
+/// What the user wants of the sockets of a program.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Configuration of associations, before the program's own options.
+    pub association: AssociationConfig,
+    /// UDP port of peers; `None` reaches them over IP itself.
+    pub encapsulation_port: Option<u16>,
+    /// Whether sockets use all addresses of the host, whatever they are bound to.
+    pub all_addresses: bool,
+}
+
+/// Reads settings from the text that a program's environment has.
+pub type ReadSettings = dyn Fn(&str) -> Result<Settings, String> + Send + Sync;
+
+/// All sockets, over one endpoint.
+pub struct Service {
+    endpoint: Endpoint,
+    read_settings: Box<ReadSettings>,
+    sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
+    /// Options that programs asked for and that there are none of, by level and number.
+    refused_options: Mutex<BTreeMap<(i32, i32), u64>>,
+    idle: Notify,
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
+
+/// A lock that a panic elsewhere does not spoil.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Service {
+    /// A service over this endpoint.
+    pub fn new(
+        endpoint: Endpoint,
+        read_settings: impl Fn(&str) -> Result<Settings, String> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            endpoint,
+            read_settings: Box::new(read_settings),
+            sockets: Mutex::default(),
+            refused_options: Mutex::default(),
+            idle: Notify::new(),
+        })
+    }
+
+    /// Serves programs that connect to `listener`, until no socket has been open for `patience`. Programs of other users are refused,
+    /// but for the superuser's.
+    ///
+    /// # Errors
+    ///
+    /// If the listener fails.
+    pub async fn serve(
+        self: Arc<Self>,
+        listener: UnixListener,
+        patience: std::time::Duration,
+    ) -> io::Result<()> {
+        let user = rustix::process::getuid().as_raw();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => {
+                    let (stream, _) = accepted?;
+                    let peer = stream.peer_cred()?;
+                    if peer.uid() == user || peer.uid() == 0 {
+                        let process = peer.pid().unwrap_or_default();
+                        tokio::spawn(conversation::converse(Arc::clone(&self), stream, process));
+                    }
+                }
+                () = self.rested(patience) => return Ok(()),
+            }
+        }
+    }
+
+    /// Waits until there has been no socket for `patience`.
+    async fn rested(&self, patience: std::time::Duration) {
+        loop {
+            let changed = self.idle.notified();
+            if lock(&self.sockets).is_empty() {
+                if tokio::time::timeout(patience, changed).await.is_err() {
+                    return;
+                }
+            } else {
+                changed.await;
+            }
+        }
+    }
+
+    fn socket(&self, id: u64) -> Option<Arc<Socket>> {
+        lock(&self.sockets).get(&id).cloned()
+    }
+
+    /// Adds a socket, unless its process has too many.
+    fn add(&self, socket: &Arc<Socket>) -> bool {
+        let mut sockets = lock(&self.sockets);
+        let process = socket.process;
+        let count = sockets.values().filter(|other| other.process == process).count();
+        if count >= MAX_SOCKETS_PER_PROCESS {
+            return false;
+        }
+        sockets.insert(socket.name.id, Arc::clone(socket));
+        drop(sockets);
+        self.idle.notify_waiters();
+        true
+    }
+
+    fn remove(&self, id: u64) {
+        lock(&self.sockets).remove(&id);
+        self.idle.notify_waiters();
+    }
+
+    /// A number that no socket has.
+    fn draw_id(&self) -> Option<u64> {
+        let sockets = lock(&self.sockets);
+        loop {
+            let id = getrandom::u64().ok()?;
+            if id != 0 && !sockets.contains_key(&id) {
+                return Some(id);
+            }
+        }
+    }
+
+    fn count_refused(&self, level: i32, option: i32) {
+        let mut refused = lock(&self.refused_options);
+        // A program could otherwise fill the memory with numbers.
+        if refused.len() < 1024 || refused.contains_key(&(level, option)) {
+            *refused.entry((level, option)).or_default() += 1;
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Options of sockets, in the layouts of Linux.
+
+mod association;
+mod paths;
+mod socket_level;
+mod sockets;
+
+use std::sync::Arc;
+
+use polypath::{AssociationConfig, AssociationOptions};
+use rustix::io::Errno;
+
+use super::Settings;
+use super::link::Link;
+use super::socket::{Socket, State};
+use crate::abi::{IPPROTO_IPV6, IPPROTO_SCTP, IPV6_V6ONLY, SOL_SOCKET, notification};
+use crate::frame::wanted;
+use crate::layout::{Building, Fields};
+
+/// Identifiers that mean several associations.
+const FUTURE: i32 = 0;
+const CURRENT: i32 = 1;
+const ALL: i32 = 2;
+
+/// What the program has set for a socket; accepted ones begin with those of the one that listens.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    /// Configuration of associations to come.
+    pub(super) association: AssociationConfig,
+    /// UDP port of peers.
+    pub(super) encapsulation_port: Option<u16>,
+    pub(super) all_addresses: bool,
+    /// `SCTP_CONTEXT`.
+    pub(super) receive_context: u32,
+    /// For messages without ancillary data.
+    pub(super) default_send: DefaultSend,
+    /// Kinds of notifications that are wanted, a bit each.
+    events: u16,
+    gives_rcvinfo: bool,
+    gives_nxtinfo: bool,
+    /// `SO_LINGER`: seconds, if it is on.
+    linger: Option<i32>,
+    /// Most milliseconds between two INITs (`sinit_max_init_timeo`); 0 leaves it to the RTO.
+    pub(super) max_init_timeout_ms: u16,
+    /// Options that mean nothing to this stack, but can be asked for: `SCTP_NODELAY` and the like.
+    flags: Flags,
+}
+
+/// `struct sctp_sndinfo` without the association, and policy and value of `struct sctp_default_prinfo`.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct DefaultSend {
+    pub(super) stream: u16,
+    pub(super) flags: u16,
+    pub(super) ppid: u32,
+    pub(super) context: u32,
+    pub(super) pr_policy: u16,
+    pub(super) pr_value: u32,
+}
+
+/// Numbers that are kept for the program.
+#[derive(Clone, Copy, Default, Debug)]
+struct Flags {
+    nodelay: i32,
+    mapped_v4: i32,
+    fragment_interleave: i32,
+    reuse_address: i32,
+    reuse_port: i32,
+    keep_alive: i32,
+    expose_pf: i32,
+    ipv6_only: i32,
+    stream_reset: u32,
+}
+
+impl Options {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            association: settings.association,
+            encapsulation_port: settings.encapsulation_port,
+            all_addresses: settings.all_addresses,
+            receive_context: 0,
+            default_send: DefaultSend::default(),
+            events: 0,
+            gives_rcvinfo: false,
+            gives_nxtinfo: false,
+            linger: None,
+            max_init_timeout_ms: 0,
+            flags: Flags { nodelay: 1, mapped_v4: 1, ..Flags::default() },
+        }
+    }
+
+    /// Ancillary data that goes with each message.
+    pub(super) fn wanted(&self) -> u8 {
+        let mut wanted = 0;
+        if self.is_subscribed(notification::DATA_IO) {
+            wanted |= wanted::SNDRCV;
+        }
+        if self.gives_rcvinfo {
+            wanted |= wanted::RCVINFO;
+        }
+        if self.gives_nxtinfo {
+            wanted |= wanted::NXTINFO;
+        }
+        wanted
+    }
+
+    /// Configuration of an association that this side begins: INITs are repeated as `sinit_max_init_timeo` wants it.
+    pub(super) fn for_connecting(&self) -> AssociationConfig {
+        let mut config = self.association.clone();
+        if self.max_init_timeout_ms > 0 {
+            let limit = polypath::Duration::from_millis(self.max_init_timeout_ms.into());
+            let rto = &mut config.policies.rto;
+            rto.max = rto.max.min(limit);
+            rto.initial = rto.initial.min(rto.max);
+            rto.min = rto.min.min(rto.max);
+        }
+        config
+    }
+
+    /// What of that ends with the handshake.
+    pub(super) fn after_connecting(&self) -> Option<AssociationOptions> {
+        let all = AssociationOptions::of(&self.association);
+        (self.max_init_timeout_ms > 0).then(|| AssociationOptions {
+            rto_initial: all.rto_initial,
+            rto_min: all.rto_min,
+            rto_max: all.rto_max,
+            ..AssociationOptions::default()
+        })
+    }
+
+    /// Whether the program wants notifications of this kind.
+    pub(super) fn is_subscribed(&self, kind: u16) -> bool {
+        self.events & bit(kind) != 0
+    }
+
+    /// Whether it is told of the end of an association by a notification.
+    pub(super) fn listens_to_the_end(&self) -> bool {
+        self.is_subscribed(notification::ASSOC_CHANGE)
+    }
+
+    /// Whether a socket of IPv6 has no addresses of IPv4.
+    pub(super) fn is_ipv6_only(&self) -> bool {
+        self.flags.ipv6_only != 0
+    }
+
+    /// Whether closing the socket aborts its associations (`SO_LINGER` with 0 seconds).
+    pub(super) fn aborts_on_close(&self) -> bool {
+        self.linger == Some(0)
+    }
+
+    fn subscribe(&mut self, kind: u16, on: bool) {
+        match on {
+            true => self.events |= bit(kind),
+            false => self.events &= !bit(kind),
+        }
+    }
+}
+
+/// The bit of a kind of notifications.
+fn bit(kind: u16) -> u16 {
+    1 << (kind & 0xF)
+}
+
+/// `setsockopt`.
+pub(super) fn set(
+    socket: &Arc<Socket>,
+    level: i32,
+    number: i32,
+    value: &[u8],
+) -> Result<(), Errno> {
+    let answer = match level {
+        SOL_SOCKET => socket_level::set(socket, number, Fields(value)),
+        IPPROTO_IPV6 if number == IPV6_V6ONLY && socket.name.is_ipv6 => {
+            Fields(value).i32(0).ok_or(Errno::INVAL).map(|on| {
+                let mut state = socket.state();
+                state.options.flags.ipv6_only = on;
+                socket.options_changed(&state);
+            })
+        }
+        IPPROTO_SCTP => set_sctp(socket, number, value),
+        _ => Err(Errno::NOPROTOOPT),
+    };
+    counted(socket, level, number, answer)
+}
+
+/// `getsockopt`, with what the program has put into its buffer.
+pub(super) fn get(
+    socket: &Arc<Socket>,
+    level: i32,
+    number: i32,
+    given: &[u8],
+) -> Result<Vec<u8>, Errno> {
+    let answer = match level {
+        SOL_SOCKET => socket_level::get(socket, number),
+        IPPROTO_IPV6 if number == IPV6_V6ONLY && socket.name.is_ipv6 => {
+            Ok(Building::new().i32(socket.state().options.flags.ipv6_only).0)
+        }
+        IPPROTO_SCTP => get_sctp(socket, number, given),
+        _ => Err(Errno::NOPROTOOPT),
+    };
+    counted(socket, level, number, answer)
+}
+
+fn counted<T>(
+    socket: &Socket,
+    level: i32,
+    number: i32,
+    answer: Result<T, Errno>,
+) -> Result<T, Errno> {
+    answer.inspect_err(|errno| {
+        if *errno == Errno::NOPROTOOPT {
+            socket.service.count_refused(level, number);
+        }
+    })
+}
+
+fn set_sctp(socket: &Arc<Socket>, number: i32, value: &[u8]) -> Result<(), Errno> {
+    let fields = Fields(value);
+    let done = sockets::set(socket, number, fields)
+        .or_else(|| paths::set(socket, number, fields))
+        .or_else(|| association::set(socket, number, fields));
+    done.unwrap_or(Err(Errno::NOPROTOOPT))
+}
+
+fn get_sctp(socket: &Arc<Socket>, number: i32, given: &[u8]) -> Result<Vec<u8>, Errno> {
+    let fields = Fields(given);
+    let done = sockets::get(socket, number, fields)
+        .or_else(|| paths::get(socket, number, fields))
+        .or_else(|| association::get(socket, number, fields));
+    done.unwrap_or(Err(Errno::NOPROTOOPT))
+}
+
+/// What an identifier in an option stands for: associations to come or not, and those that there are.
+struct Targets {
+    future: bool,
+    links: Vec<Arc<Link>>,
+}
+
+impl Targets {
+    fn of(socket: &Socket, state: &State, id: i32) -> Result<Self, Errno> {
+        let all = || state.links().cloned().collect();
+        Ok(match id {
+            // A one-to-one socket has one association, and identifiers do not count.
+            _ if socket.is_one_to_one() => Self { future: true, links: all() },
+            FUTURE => Self { future: true, links: Vec::new() },
+            CURRENT => Self { future: false, links: all() },
+            ALL => Self { future: true, links: all() },
+            id => {
+                let link = state.link(socket, id).ok_or(Errno::INVAL)?;
+                Self { future: false, links: vec![link] }
+            }
+        })
+    }
+}
+
+/// Changes parameters of the associations that `id` stands for. If one cannot be used, nothing has changed in that association.
+fn change(socket: &Socket, id: i32, options: &AssociationOptions) -> Result<(), Errno> {
+    let mut state = socket.state();
+    let targets = Targets::of(socket, &state, id)?;
+    let association = &state.options.association;
+    let changed = options.applied_to(association).map_err(|_| Errno::INVAL)?;
+    for association in targets.links.iter().filter_map(|link| link.association()) {
+        association.set_options(options).map_err(|_| Errno::INVAL)?;
+    }
+    if targets.future {
+        state.options.association = changed;
+        socket.options_changed(&state);
+    }
+    Ok(())
+}
+
+/// Parameters of the association with this identifier, or of those to come.
+fn current(socket: &Socket, id: i32) -> Result<AssociationOptions, Errno> {
+    let state = socket.state();
+    let link = match (socket.is_one_to_one(), id) {
+        (false, FUTURE) => None,
+        (false, CURRENT | ALL) => return Err(Errno::INVAL),
+        (false, id) => Some(state.link(socket, id).ok_or(Errno::INVAL)?),
+        (true, _) => state.link(socket, id),
+    };
+    match link.as_ref().and_then(|link| link.association()) {
+        Some(association) => Ok(association.options()),
+        None => Ok(AssociationOptions::of(&state.options.association)),
+    }
+}
+
+/// Changes the configuration of associations to come.
+fn configure(
+    socket: &Socket,
+    change: impl FnOnce(&mut AssociationConfig) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let mut state = socket.state();
+    let mut changed = state.options.association.clone();
+    change(&mut changed)?;
+    changed.check().map_err(|_| Errno::INVAL)?;
+    state.options.association = changed;
+    socket.options_changed(&state);
+    Ok(())
+}
+
+/// The association with this identifier, established.
+fn established(socket: &Socket, id: i32) -> Result<Arc<polypath::Association>, Errno> {
+    let state = socket.state();
+    let link = state.link(socket, id).ok_or(match socket.is_one_to_one() {
+        true => Errno::NOTCONN,
+        false => Errno::INVAL,
+    })?;
+    link.association().cloned().ok_or(Errno::NOTCONN)
+}
+
+/// An `int` or a `struct sctp_assoc_value`: association and value.
+fn assoc_value(fields: Fields<'_>) -> Result<(i32, u32), Errno> {
+    match fields.u32(4) {
+        Some(value) => Ok((fields.i32(0).unwrap_or_default(), value)),
+        None => Ok((FUTURE, fields.u32(0).ok_or(Errno::INVAL)?)),
+    }
+}
+
+/// The same as an answer, of the size that was asked for.
+fn answer_value(given: Fields<'_>, value: u32) -> Vec<u8> {
+    match given.u32(4) {
+        Some(_) => Building::new().i32(given.i32(0).unwrap_or_default()).u32(value).0,
+        None => Building::new().u32(value).0,
+    }
+}
+
+/// Milliseconds of a duration, rounded up.
+fn ms(duration: polypath::Duration) -> u32 {
+    u32::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::option;
+
+    #[test]
+    fn each_kind_of_notification_has_a_bit_of_its_own() {
+        let mut bits = 0_u16;
+        for kind in 0..notification::COUNT {
+            assert_eq!(bits & bit(notification::DATA_IO + kind), 0);
+            bits |= bit(notification::DATA_IO + kind);
+        }
+    }
+
+    #[test]
+    fn numbers_of_options_are_not_used_twice() {
+        let mut numbers: Vec<_> = option::ALL.iter().map(|(number, _)| number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), option::ALL.len());
+    }
+}

@@ -1,0 +1,92 @@
+//! Options of level `SOL_SOCKET`. Time limits and the like are those of the descriptor itself, and never get here.
+
+use polypath::AssociationOptions;
+use rustix::io::Errno;
+
+use super::super::socket::Socket;
+use super::{change, current};
+use crate::abi::{IPPROTO_SCTP, socket_option};
+use crate::address;
+use crate::layout::{Building, Fields};
+use crate::names::Style;
+
+/// `SOCK_STREAM` and `SOCK_SEQPACKET`.
+const TYPES: [i32; 2] = [1, 5];
+
+pub(super) fn set(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Errno> {
+    let int = value.i32(0).ok_or(Errno::INVAL);
+    if let socket_option::SNDBUF | socket_option::RCVBUF = number {
+        return set_buffer(socket, number, int?);
+    }
+    let mut state = socket.state();
+    let options = &mut state.options;
+    match number {
+        socket_option::LINGER => {
+            let seconds = value.i32(4).ok_or(Errno::INVAL)?;
+            options.linger = (int? != 0).then_some(seconds.max(0));
+        }
+        socket_option::REUSEADDR => options.flags.reuse_address = int?,
+        socket_option::REUSEPORT => options.flags.reuse_port = int?,
+        socket_option::KEEPALIVE => options.flags.keep_alive = int?,
+        _ => return Err(Errno::NOPROTOOPT),
+    }
+    Ok(())
+}
+
+/// As Linux, twice of what was asked for is given: half of it counts for what the system keeps beside the data.
+fn set_buffer(socket: &Socket, number: i32, bytes: i32) -> Result<(), Errno> {
+    let bytes = u32::try_from(bytes).unwrap_or(0).max(2048);
+    let options = match number {
+        socket_option::SNDBUF => AssociationOptions {
+            send_buffer_bytes: Some(bytes.into()),
+            ..AssociationOptions::default()
+        },
+        _ => {
+            // A receive buffer only grows while an association lives.
+            let now = current(socket, 0)?.receive_buffer_bytes.unwrap_or(0);
+            let is_up = socket.state().links().next().is_some();
+            let bytes = if is_up { bytes.max(now) } else { bytes };
+            AssociationOptions {
+                receive_buffer_bytes: Some(bytes),
+                ..AssociationOptions::default()
+            }
+        }
+    };
+    change(socket, 2, &options)
+}
+
+pub(super) fn get(socket: &Socket, number: i32) -> Result<Vec<u8>, Errno> {
+    let int = match number {
+        socket_option::ERROR => socket.take_error(),
+        socket_option::TYPE => TYPES[usize::from(socket.name.style == Style::OneToMany)],
+        socket_option::DOMAIN => match socket.name.is_ipv6 {
+            true => address::INET6.into(),
+            false => address::INET.into(),
+        },
+        socket_option::PROTOCOL => IPPROTO_SCTP,
+        socket_option::ACCEPTCONN => socket.is_listening().into(),
+        socket_option::SNDBUF | socket_option::RCVBUF => {
+            let now = current(socket, 0).or_else(|_| current(socket, 2))?;
+            let bytes = match number {
+                socket_option::SNDBUF => now.send_buffer_bytes.unwrap_or(0),
+                _ => now.receive_buffer_bytes.unwrap_or(0).into(),
+            };
+            i32::try_from(bytes.saturating_mul(2)).unwrap_or(i32::MAX)
+        }
+        _ => {
+            let state = socket.state();
+            let options = &state.options;
+            match number {
+                socket_option::LINGER => {
+                    let (on, seconds) = options.linger.map_or((0, 0), |seconds| (1, seconds));
+                    return Ok(Building::new().i32(on).i32(seconds).0);
+                }
+                socket_option::REUSEADDR => options.flags.reuse_address,
+                socket_option::REUSEPORT => options.flags.reuse_port,
+                socket_option::KEEPALIVE => options.flags.keep_alive,
+                _ => return Err(Errno::NOPROTOOPT),
+            }
+        }
+    };
+    Ok(Building::new().i32(int).0)
+}

@@ -1,0 +1,653 @@
+//! A socket of a program.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use polypath::{Association, BoundPort, Peer, PortConfig};
+use rustix::io::Errno;
+use tokio::sync::Notify;
+
+use super::channel::Channel;
+use super::link::{Link, Outgoing};
+use super::options::Options;
+use super::{Service, errors, lock, notify};
+use crate::abi::flag;
+use crate::frame::{Head, Kind, MAX_PIECE_BYTES, wanted};
+use crate::names::{SocketName, Style};
+
+/// Least identifier of an association; those below mean "future", "current" and "all" ones.
+const FIRST_ASSOCIATION: i32 = 3;
+
+/// Sockets that a peer's associations may wait for, where the program names no backlog.
+const DEFAULT_BACKLOG: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) name: SocketName,
+    /// Process that opened it.
+    pub(super) process: i32,
+    pub(super) service: Arc<Service>,
+    channel: Channel,
+    state: Mutex<State>,
+    /// An attempt to connect has ended, or the socket is closed.
+    settled: Notify,
+    /// Ancillary data that goes with each message.
+    wanted: AtomicU8,
+    /// `SCTP_CONTEXT`.
+    context: AtomicU32,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) options: Options,
+    port: Option<Arc<BoundPort>>,
+    /// Local addresses that it is bound to; none means all of its family.
+    addresses: Vec<IpAddr>,
+    backlog: Option<usize>,
+    /// Attempts to connect that are under way.
+    connecting: usize,
+    /// What `SO_ERROR` gives next.
+    error: Option<Errno>,
+    links: BTreeMap<i32, Arc<Link>>,
+    next_association: i32,
+    is_closed: bool,
+}
+
+impl Socket {
+    /// A new socket, and the descriptor for the program. Its process must not have too many.
+    pub(super) fn open(
+        service: &Arc<Service>,
+        (style, is_ipv6): (Style, bool),
+        process: i32,
+        options: Options,
+    ) -> Result<(Arc<Self>, OwnedFd), Errno> {
+        let id = service.draw_id().ok_or(Errno::IO)?;
+        let name = SocketName { id, style, is_ipv6 };
+        let (channel, theirs) = Channel::pair(name).map_err(|error| errno_of(&error))?;
+        let wanted = AtomicU8::new(options.wanted());
+        let context = AtomicU32::new(options.receive_context);
+        let socket = Arc::new(Self {
+            name,
+            process,
+            service: Arc::clone(service),
+            channel,
+            state: Mutex::new(State {
+                options,
+                port: None,
+                addresses: Vec::new(),
+                backlog: None,
+                connecting: 0,
+                error: None,
+                links: BTreeMap::new(),
+                next_association: FIRST_ASSOCIATION,
+                is_closed: false,
+            }),
+            settled: Notify::new(),
+            wanted,
+            context,
+        });
+        if !service.add(&socket) {
+            return Err(Errno::MFILE);
+        }
+        tokio::spawn(Arc::clone(&socket).read());
+        Ok((socket, theirs))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    pub(super) fn is_one_to_one(&self) -> bool {
+        self.name.style == Style::OneToOne
+    }
+
+    /// After options have changed.
+    pub(super) fn options_changed(&self, state: &State) {
+        self.wanted.store(state.options.wanted(), Ordering::Relaxed);
+        self.context.store(state.options.receive_context, Ordering::Relaxed);
+        if let Some(port) = &state.port {
+            port.set(state.port_config(self), state.backlog.unwrap_or(0));
+        }
+    }
+
+    /// Local addresses that belong to the socket.
+    pub(super) fn local_addresses(&self, state: &State) -> Vec<IpAddr> {
+        let all = self.service.endpoint.local_addresses();
+        let is_ipv6 = self.name.is_ipv6;
+        match state.addresses.is_empty() || state.options.all_addresses {
+            true => {
+                let fits = |address: &IpAddr| match address.is_ipv4() {
+                    true => !(is_ipv6 && state.options.is_ipv6_only()),
+                    false => is_ipv6,
+                };
+                all.into_iter().filter(fits).collect()
+            }
+            false => state.addresses.clone(),
+        }
+    }
+
+    /// SCTP port; 0 if it has none yet.
+    pub(super) fn local_port(state: &State) -> u16 {
+        let link = state.links.values().find_map(|link| link.association());
+        match (&state.port, link) {
+            (Some(port), _) => port.port(),
+            (None, Some(association)) => association.local_port(),
+            (None, None) => 0,
+        }
+    }
+
+    /// `bind`: the first addresses, and the port.
+    pub(super) fn bind(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
+        let mut state = self.state();
+        if state.port.is_some() || !state.links.is_empty() {
+            return Err(Errno::INVAL);
+        }
+        let port = addresses.first().ok_or(Errno::INVAL)?.port();
+        let before = std::mem::take(&mut state.addresses);
+        state.addresses =
+            self.checked(addresses, port).inspect_err(|_| state.addresses = before)?;
+        self.take_port(&mut state, port).inspect_err(|_| state.addresses.clear())
+    }
+
+    /// `sctp_bindx`: more addresses.
+    pub(super) fn bind_more(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
+        let mut state = self.state();
+        if state.port.is_none() {
+            drop(state);
+            return self.bind(addresses);
+        }
+        let port = Self::local_port(&state);
+        let more = self.checked(addresses, port)?;
+        if state.addresses.is_empty() || more.is_empty() {
+            // All of them are bound.
+            return Err(Errno::INVAL);
+        }
+        if more.iter().any(|address| state.addresses.contains(address)) {
+            return Err(Errno::ADDRINUSE);
+        }
+        state.addresses.extend(more);
+        self.options_changed(&state);
+        Ok(())
+    }
+
+    /// `sctp_bindx`: fewer addresses. The last one stays.
+    pub(super) fn bind_fewer(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
+        let mut state = self.state();
+        let mut left = self.local_addresses(&state);
+        for address in addresses {
+            let place = left.iter().position(|one| *one == address.ip()).ok_or(Errno::INVAL)?;
+            left.remove(place);
+        }
+        if left.is_empty() {
+            return Err(Errno::BUSY);
+        }
+        state.addresses = left;
+        self.options_changed(&state);
+        Ok(())
+    }
+
+    /// Addresses to bind to, of which each must be one of the host's; none if one is a wildcard.
+    fn checked(&self, addresses: &[SocketAddr], port: u16) -> Result<Vec<IpAddr>, Errno> {
+        let ours = self.service.endpoint.local_addresses();
+        let mut all = Vec::new();
+        for address in addresses {
+            let ip = address.ip();
+            if address.port() != port && address.port() != 0 {
+                return Err(Errno::INVAL);
+            } else if ip.is_unspecified() {
+                return Ok(Vec::new());
+            } else if ip.is_ipv6() && !self.name.is_ipv6 {
+                return Err(Errno::AFNOSUPPORT);
+            } else if !ours.contains(&ip) {
+                return Err(Errno::ADDRNOTAVAIL);
+            }
+            all.push(ip);
+        }
+        Ok(all)
+    }
+
+    fn take_port(&self, state: &mut State, port: u16) -> Result<(), Errno> {
+        let config = state.port_config(self);
+        let bound = self.service.endpoint.bind_port(port, config, 0);
+        state.port = Some(Arc::new(bound.map_err(|error| errors::of_bind(&error))?));
+        Ok(())
+    }
+
+    /// `listen`.
+    pub(super) fn listen(self: &Arc<Self>, backlog: i32) -> Result<(), Errno> {
+        let mut state = self.state();
+        if self.is_one_to_one() && (!state.links.is_empty() || state.connecting > 0) {
+            return Err(Errno::INVAL);
+        }
+        if state.port.is_none() {
+            self.take_port(&mut state, 0)?;
+        }
+        let began = state.backlog.is_some();
+        // One-to-many sockets stop with 0; the others take it for the least.
+        state.backlog = match usize::try_from(backlog).unwrap_or(DEFAULT_BACKLOG) {
+            0 if !self.is_one_to_one() => None,
+            wanted => Some(wanted.clamp(1, 4096)),
+        };
+        self.options_changed(&state);
+        let port = state.port.clone().ok_or(Errno::INVAL)?;
+        drop(state);
+        if !began {
+            tokio::spawn(Arc::clone(self).accept(Arc::downgrade(&port)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_listening(&self) -> bool {
+        self.is_listening_now(&self.state())
+    }
+
+    pub(super) fn is_listening_now(&self, state: &State) -> bool {
+        state.backlog.is_some()
+    }
+
+    /// Takes associations that peers begin, as long as the socket is there.
+    async fn accept(self: Arc<Self>, port: std::sync::Weak<BoundPort>) {
+        while let Some(bound) = port.upgrade() {
+            let closed = self.settled.notified();
+            if self.state().is_closed {
+                return;
+            }
+            tokio::select! {
+                accepted = bound.accept() => match accepted {
+                    Ok(association) => self.accepted(association).await,
+                    Err(_) => return,
+                },
+                () = closed => {}
+            }
+        }
+    }
+
+    async fn accepted(self: &Arc<Self>, association: Association) {
+        if self.state().backlog.is_none() {
+            return association.abort("the socket does not listen");
+        }
+        if !self.is_one_to_one() {
+            self.adopt(Arc::new(association), None).await;
+            return;
+        }
+        let options = self.state().options.clone();
+        let kind = (Style::OneToOne, self.name.is_ipv6);
+        let Ok((socket, theirs)) = Self::open(&self.service, kind, self.process, options) else {
+            return association.abort("there are too many sockets");
+        };
+        let peer = peer_of(&association);
+        socket.adopt(Arc::new(association), None).await;
+        let head = Head { peer, ..Head::of(Kind::Accepted) };
+        // Fails if the program has closed the socket; then the new one has no descriptor left, and ends.
+        let _ = self.channel.give_descriptor(&head, theirs.as_fd()).await;
+    }
+
+    /// `connect`: begins an association with the peer at these addresses; gives its identifier.
+    pub(super) fn connect(self: &Arc<Self>, addresses: &[SocketAddr]) -> Result<i32, Errno> {
+        let mut state = self.state();
+        if self.is_one_to_one() {
+            if state.backlog.is_some() || state.links.values().any(|link| link.is_up()) {
+                return Err(Errno::ISCONN);
+            } else if state.connecting > 0 {
+                return Err(Errno::ALREADY);
+            }
+        } else if addresses.iter().any(|address| state.link_with(*address).is_some()) {
+            return Err(Errno::ISCONN);
+        }
+        let port = addresses.first().ok_or(Errno::INVAL)?.port();
+        if port == 0 || addresses.iter().any(|address| address.port() != port) {
+            return Err(Errno::INVAL);
+        }
+        if state.port.is_none() {
+            self.take_port(&mut state, 0)?;
+        }
+        let from = state.port.clone().ok_or(Errno::INVAL)?;
+        let peer = Peer::new(addresses.iter().map(SocketAddr::ip), port);
+        let peer = match state.options.encapsulation_port {
+            Some(udp_port) => peer.encapsulation_port(udp_port),
+            None => peer.raw_ip(),
+        };
+        let config = state.options.for_connecting();
+        let afterwards = state.options.after_connecting();
+        state.connecting += 1;
+        state.error = None;
+        let (link, outgoing) = Link::new(state.draw_association(), addresses);
+        let link = Arc::new(link);
+        state.links.insert(link.id, Arc::clone(&link));
+        drop(state);
+        let (socket, id) = (Arc::clone(self), link.id);
+        tokio::spawn(async move {
+            let outcome = from.connect(&peer, config).await;
+            drop(from);
+            match outcome {
+                Ok(association) => {
+                    if let Some(options) = afterwards {
+                        // They were accepted as the configuration.
+                        let _ = association.set_options(&options);
+                    }
+                    let waiting = Some((link, outgoing));
+                    socket.adopt(Arc::new(association), waiting).await;
+                    socket.settle(id, None);
+                }
+                Err(error) => {
+                    let errno = errors::of_connect(&error);
+                    notify::cannot_start(&socket, id, errno).await;
+                    socket.settle(id, Some(errno));
+                }
+            }
+        });
+        Ok(id)
+    }
+
+    /// An attempt to connect has ended.
+    fn settle(&self, id: i32, error: Option<Errno>) {
+        let mut state = self.state();
+        state.connecting -= 1;
+        state.error = error;
+        if error.is_some() {
+            state.links.remove(&id);
+            if self.is_one_to_one() && state.addresses.is_empty() {
+                // Another attempt has another port, as the first one had.
+                state.port = None;
+            }
+        }
+        drop(state);
+        self.settled.notify_waiters();
+    }
+
+    /// Waits until no attempt to connect is under way; gives what came of the last one.
+    pub(super) async fn connected(&self) -> Result<(), Errno> {
+        loop {
+            let settled = self.settled.notified();
+            {
+                let mut state = self.state();
+                if state.connecting == 0 || state.is_closed {
+                    return state.error.take().map_or(Ok(()), Err);
+                }
+            }
+            settled.await;
+        }
+    }
+
+    /// `SO_ERROR`, which is gone then.
+    pub(super) fn take_error(&self) -> i32 {
+        self.state().error.take().map_or(0, Errno::raw_os_error)
+    }
+
+    /// An association belongs to the socket from now on.
+    async fn adopt(
+        self: &Arc<Self>,
+        association: Arc<Association>,
+        waiting: Option<(Arc<Link>, super::link::OutgoingQueue)>,
+    ) {
+        let (link, outgoing) = match waiting {
+            Some(waiting) => waiting,
+            None => {
+                let mut state = self.state();
+                let peers: Vec<_> = peer_of(&association).into_iter().collect();
+                let (link, outgoing) = Link::new(state.draw_association(), &peers);
+                let link = Arc::new(link);
+                state.links.insert(link.id, Arc::clone(&link));
+                (link, outgoing)
+            }
+        };
+        link.come_up(&association);
+        notify::came_up(self, &link, &association).await;
+        tokio::spawn(link.clone().send(Arc::clone(self), Arc::clone(&association), outgoing));
+        tokio::spawn(link.receive(Arc::clone(self), association));
+    }
+
+    /// Takes an association away from the socket, for one of its own (`sctp_peeloff`).
+    pub(super) fn peel_off(self: &Arc<Self>, id: i32) -> Result<OwnedFd, Errno> {
+        if self.is_one_to_one() {
+            return Err(Errno::INVAL);
+        }
+        let (link, options) = {
+            let state = self.state();
+            let link = state.links.get(&id).cloned().ok_or(Errno::INVAL)?;
+            (link, state.options.clone())
+        };
+        if !link.is_up() {
+            return Err(Errno::INVAL);
+        }
+        let kind = (Style::OneToOne, self.name.is_ipv6);
+        let (socket, theirs) = Self::open(&self.service, kind, self.process, options)?;
+        link.move_to(&socket);
+        self.state().links.remove(&id);
+        socket.state().links.insert(id, link);
+        Ok(theirs)
+    }
+
+    /// Reads what the program sends, until it has closed its last descriptor.
+    async fn read(self: Arc<Self>) {
+        loop {
+            let (head, size) = match self.channel.peek().await {
+                Ok(Some(frame)) => frame,
+                Ok(None) | Err(_) => break,
+            };
+            if head.is_some_and(|head| head.kind == Kind::Filler) {
+                // As long as it lies there, the descriptor is not writable.
+                self.wait_for_settlement().await;
+            }
+            let Ok(payload) = self.channel.take(size) else { break };
+            match head {
+                Some(head) if head.kind == Kind::Data => self.outgoing(&head, payload).await,
+                Some(head) if head.kind == Kind::Shutdown => self.leave_all().await,
+                _ => {}
+            }
+        }
+        self.finish().await;
+    }
+
+    async fn wait_for_settlement(&self) {
+        loop {
+            let settled = self.settled.notified();
+            {
+                let state = self.state();
+                if state.connecting == 0 || state.is_closed {
+                    return;
+                }
+            }
+            settled.await;
+        }
+    }
+
+    /// A message of the program.
+    async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) {
+        let head = &self.completed(*head);
+        let links = {
+            let state = self.state();
+            match head.flags & flag::SENDALL != 0 && !self.is_one_to_one() {
+                true => state.links.values().cloned().collect(),
+                false => Vec::from_iter(self.link_for(&state, head)),
+            }
+        };
+        let links = match (links.is_empty(), head.peer) {
+            (true, Some(peer)) if head.flags & (flag::EOF | flag::ABORT) == 0 => {
+                // The association begins with its first message.
+                match self.connect(&[peer]) {
+                    Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
+                    Err(errno) => return notify::cannot_start(self, 0, errno).await,
+                }
+            }
+            _ => links,
+        };
+        for link in links {
+            link.enqueue(Outgoing::new(head, payload.clone())).await;
+        }
+    }
+
+    /// With what the program has set for messages that say nothing of it.
+    fn completed(&self, mut head: Head) -> Head {
+        let defaults = head.wanted & (wanted::DEFAULTS | wanted::DEFAULT_PR);
+        if defaults == 0 {
+            return head;
+        }
+        let send = self.state().options.default_send;
+        if defaults & wanted::DEFAULTS != 0 {
+            head.stream = send.stream;
+            head.flags |= send.flags;
+            head.ppid = send.ppid;
+            head.context = send.context;
+        }
+        if defaults & wanted::DEFAULT_PR != 0 {
+            head.pr_policy = send.pr_policy;
+            head.value = send.pr_value;
+        }
+        head
+    }
+
+    fn link_for(&self, state: &State, head: &Head) -> Option<Arc<Link>> {
+        if self.is_one_to_one() {
+            return state.links.values().next().cloned();
+        }
+        match head.peer {
+            Some(peer) if head.association == 0 || head.flags & flag::ADDR_OVER == 0 => {
+                state.link_with(peer).or_else(|| state.links.get(&head.association).cloned())
+            }
+            _ => state.links.get(&head.association).cloned(),
+        }
+    }
+
+    /// `shutdown`: no more messages follow.
+    async fn leave_all(&self) {
+        let links: Vec<_> = self.state().links.values().cloned().collect();
+        for link in links {
+            link.enqueue(Outgoing::End).await;
+        }
+    }
+
+    /// The program has closed the socket, or is gone.
+    async fn finish(self: Arc<Self>) {
+        let (links, port, aborts) = {
+            let mut state = self.state();
+            state.is_closed = true;
+            let links = std::mem::take(&mut state.links);
+            (links, state.port.take(), state.options.aborts_on_close())
+        };
+        self.settled.notify_waiters();
+        drop(port);
+        self.service.remove(self.name.id);
+        for link in links.into_values() {
+            link.leave(aborts).await;
+        }
+    }
+
+    /// An association has ended, and all that it brought is delivered.
+    pub(super) async fn ended(&self, link: &Link, error: Option<Errno>) {
+        self.state().links.remove(&link.id);
+        if !self.is_one_to_one() {
+            return;
+        }
+        if let Some(errno) = error {
+            self.state().error = Some(errno);
+            let value = errno.raw_os_error().unsigned_abs();
+            let _ = self.channel.give(&Head { value, ..Head::of(Kind::Fault) }, &[]).await;
+        }
+        self.hang_up();
+    }
+
+    /// Nothing more comes over the association of a one-to-one socket.
+    pub(super) fn hang_up(&self) {
+        if self.is_one_to_one() {
+            self.channel.close();
+        }
+    }
+
+    /// Hands a message to the program; waits while its queue is full. An error says that the program has closed the socket.
+    pub(super) async fn deliver(&self, head: Head, fragments: &[&[u8]]) -> io::Result<()> {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        let context = self.context.load(Ordering::Relaxed);
+        let head = Head { wanted, context, ..head };
+        let mut rest = fragments;
+        let mut cut: &[u8] = &[];
+        loop {
+            let mut pieces = Vec::with_capacity(rest.len().min(MAX_PIECES));
+            let mut bytes = 0;
+            while bytes < MAX_PIECE_BYTES && pieces.len() < MAX_PIECES {
+                let next = match (cut.is_empty(), rest.split_first()) {
+                    (false, _) => std::mem::take(&mut cut),
+                    (true, Some((first, others))) => {
+                        rest = others;
+                        first
+                    }
+                    (true, None) => break,
+                };
+                let (fits, later) = next.split_at(next.len().min(MAX_PIECE_BYTES - bytes));
+                cut = later;
+                bytes += fits.len();
+                pieces.push(fits);
+            }
+            let ends = head.ends && cut.is_empty() && rest.is_empty();
+            self.channel.give(&Head { ends, ..head }, &pieces).await?;
+            if cut.is_empty() && rest.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Hands a notification to the program.
+    pub(super) async fn tell(&self, association: i32, content: &[u8]) {
+        let head = Head { association, ..Head::of(Kind::Notification) };
+        let _ = self.channel.give(&head, &[content]).await;
+    }
+}
+
+/// Most parts of one frame; the system allows 1024 with the head.
+const MAX_PIECES: usize = 1000;
+
+impl State {
+    fn port_config(&self, socket: &Socket) -> PortConfig {
+        PortConfig {
+            local_addresses: socket.local_addresses(self),
+            listening: self.backlog.is_some(),
+            association: self.options.association.clone(),
+        }
+    }
+
+    fn draw_association(&mut self) -> i32 {
+        let id = self.next_association;
+        self.next_association = id.checked_add(1).unwrap_or(FIRST_ASSOCIATION);
+        id
+    }
+
+    /// The association with the peer that has this address.
+    pub(super) fn link_with(&self, peer: SocketAddr) -> Option<Arc<Link>> {
+        self.links.values().find(|link| link.has_peer(peer)).cloned()
+    }
+
+    /// The association with this identifier; of a one-to-one socket its own one, whatever the identifier.
+    pub(super) fn link(&self, socket: &Socket, id: i32) -> Option<Arc<Link>> {
+        match socket.is_one_to_one() {
+            true => self.links.values().next().cloned(),
+            false => self.links.get(&id).cloned(),
+        }
+    }
+
+    /// Addresses that the program has bound; none means all.
+    pub(super) fn bound_addresses(&self) -> &[IpAddr] {
+        &self.addresses
+    }
+
+    /// Associations that are there.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<Link>> {
+        self.links.values()
+    }
+}
+
+/// Address and port of the peer, by its primary path.
+pub(super) fn peer_of(association: &Association) -> Option<SocketAddr> {
+    let paths = association.path_stats();
+    let path = paths.iter().find(|path| path.primary).or(paths.first())?;
+    Some(SocketAddr::new(path.remote, association.remote_port()))
+}
+
+/// The number of an error of the system.
+pub(super) fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}

@@ -6,7 +6,7 @@
 #   rust      the toolchain of rust-toolchain.toml, a C linker
 #   lint      cargo-deny, shellcheck
 #   test      tshark, scapy (in target/venv), iproute2, nftables, conntrack, Chromium and the compiler for programs in C
-#   interop   libusrsctp-dev, user-mode-linux, busybox-static and the compiler for programs in C
+#   interop   libusrsctp-dev, user-mode-linux, busybox-static, iperf3, lksctp-tools, libsctp-dev and the compiler for programs in C
 #   fuzz      cargo-fuzz, a C++ compiler
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -133,7 +133,16 @@ linux_guest() {
     [[ ${#packages[@]} == 0 ]] || apt_install "user-mode Linux, for the SCTP of its kernel" "${packages[@]}"
 }
 
-other_stacks() { usrsctp && linux_guest; }
+# Programs with SCTP sockets that know nothing of this project.
+socket_programs() {
+    local packages=()
+    have iperf3 || packages+=(iperf3)
+    have sctp_test || packages+=(lksctp-tools)
+    [[ -e /usr/include/netinet/sctp.h ]] || packages+=(libsctp-dev)
+    [[ ${#packages[@]} == 0 ]] || apt_install "programs with SCTP sockets" "${packages[@]}"
+}
+
+other_stacks() { usrsctp && linux_guest && socket_programs; }
 
 tests() {
     python_check

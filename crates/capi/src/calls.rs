@@ -244,7 +244,11 @@ unsafe extern "C" fn setsockopt(
                 _ => {}
             }
         }
-        client::ask(Operation::SetOption, socket, (level, number), &value).map(|_| 0)
+        let reply = client::ask(Operation::SetOption, socket, (level, number), &value)?;
+        if let Ok(wanted) = u8::try_from(reply.value) {
+            socket.note_wanted(wanted);
+        }
+        Ok(0)
     };
     returned(attempt())
 }

@@ -68,6 +68,13 @@ pub(crate) fn send(socket: Sctp, head: &Head, parts: &[iovec], flags: c_int) -> 
     if socket.is_listening() && socket.is_one_to_one() {
         return Err(Fault(libc::EPIPE));
     }
+    if !socket.is_one_to_one()
+        && head.peer.is_none()
+        && head.association == 0
+        && head.flags & flag::SENDALL == 0
+    {
+        return Err(Fault(libc::EPIPE));
+    }
     if socket.is_one_to_one() && !socket.is_connected() {
         connecting::ensure_connected(socket, head.peer)?;
     }
@@ -210,7 +217,8 @@ pub(crate) unsafe fn receive(
     if got == 0 {
         return Ok(None);
     }
-    let head = Head::decode(&head[..got.min(HEAD_BYTES)]).ok_or(Fault(libc::EPROTO))?;
+    let mut head = Head::decode(&head[..got.min(HEAD_BYTES)]).ok_or(Fault(libc::EPROTO))?;
+    head.wanted = socket.wanted().unwrap_or(head.wanted);
     let payload = got.saturating_sub(HEAD_BYTES);
     match head.kind {
         Kind::Data | Kind::Notification => {}

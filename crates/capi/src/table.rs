@@ -24,6 +24,10 @@ static IDS: [AtomicU64; MAX_DESCRIPTORS] = [const { AtomicU64::new(0) }; MAX_DES
 /// What else is known of them.
 static TRAITS: [AtomicU8; MAX_DESCRIPTORS] = [const { AtomicU8::new(0) }; MAX_DESCRIPTORS];
 
+/// Ancillary data that this process has asked for, as far as it has set that itself; [`KNOWN`] says so.
+static WANTED: [AtomicU8; MAX_DESCRIPTORS] = [const { AtomicU8::new(0) }; MAX_DESCRIPTORS];
+const KNOWN: u8 = 0x80;
+
 /// An SCTP socket by its descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sctp {
@@ -65,6 +69,21 @@ impl Sctp {
         self.note(LISTENING);
     }
 
+    /// Ancillary data that goes with what is received from now on, also with what has been delivered already. `None` if another
+    /// process has set it: then each message says what was wanted when it came.
+    pub(crate) fn wanted(self) -> Option<u8> {
+        let place = usize::try_from(self.fd).ok()?;
+        let wanted = WANTED.get(place)?.load(Ordering::Relaxed);
+        (wanted & KNOWN != 0).then_some(wanted & !KNOWN)
+    }
+
+    /// The process has asked for this ancillary data.
+    pub(crate) fn note_wanted(self, wanted: u8) {
+        if let Some(place) = usize::try_from(self.fd).ok().and_then(|place| WANTED.get(place)) {
+            place.store(wanted | KNOWN, Ordering::Relaxed);
+        }
+    }
+
     fn note(self, what: u8) {
         if let Some(traits) = usize::try_from(self.fd).ok().and_then(|place| TRAITS.get(place)) {
             traits.fetch_or(what, Ordering::Relaxed);
@@ -80,6 +99,8 @@ pub(crate) fn copy(from: c_int, to: c_int) {
     }
     let (id, traits) = Sctp::of(from).map_or((0, 0), |socket| (socket.id, socket.traits));
     TRAITS[to].store(traits, Ordering::Relaxed);
+    let wanted = usize::try_from(from).ok().and_then(|from| WANTED.get(from));
+    WANTED[to].store(wanted.map_or(0, |one| one.load(Ordering::Relaxed)), Ordering::Relaxed);
     IDS[to].store(id, Ordering::Relaxed);
 }
 
@@ -105,6 +126,7 @@ pub(crate) fn learn(fd: c_int) -> bool {
             traits |= IPV6;
         }
         TRAITS[place].store(traits, Ordering::Relaxed);
+        WANTED[place].store(0, Ordering::Relaxed);
     }
     IDS[place].store(name.map_or(0, |name| name.id), Ordering::Relaxed);
     name.is_some()

@@ -22,7 +22,7 @@ pub enum Operation {
     Connect = 4,
     /// `getsockopt`: `first` is the level, `second` the option, `bytes` what the program has put there.
     GetOption = 5,
-    /// `setsockopt`.
+    /// `setsockopt`. The answer is the [ancillary data](crate::frame::wanted) that the program wants now.
     SetOption = 6,
     /// `getsockname`.
     LocalName = 7,

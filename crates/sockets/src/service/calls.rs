@@ -64,7 +64,7 @@ async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Res
         }
         Operation::SetOption => {
             options::set(&socket, request.first, request.second, &request.bytes)?;
-            (done, None)
+            (Reply::value(socket.state().options.wanted().into()), None)
         }
         Operation::LocalName => (Reply { value: 0, bytes: local_name(&socket) }, None),
         Operation::PeerName => (Reply { value: 0, bytes: peer_name(&socket)? }, None),

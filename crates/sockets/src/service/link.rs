@@ -125,7 +125,6 @@ impl Link {
 
     /// The program has closed the socket.
     pub(super) async fn leave(self: Arc<Self>, aborts: bool) {
-        *lock(&self.moved) = None;
         match aborts {
             true => self.enqueue(Outgoing::Abort(Bytes::new())).await,
             false => self.enqueue(Outgoing::End).await,

@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Programs that nobody wrote for this: SCTP sockets over the stack, by `polypath with`. Needs a C compiler, iperf3, lksctp-tools and
+# libsctp-dev, and for two paths root.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source scripts/lib.sh
+
+need() {
+    for program in "$@"; do
+        command -v "$program" > /dev/null || skip interop "$program is not installed: make setup-interop"
+    done
+}
+
+need cc iperf3 sctp_test sctp_darn python3
+[[ -e /usr/include/netinet/sctp.h ]] || skip interop "libsctp-dev is not installed: make setup-interop"
+
+if [[ -z ${POLYPATH_PROGRAMS:-} ]]; then
+    cargo build --profile optimized --locked --package polypath-cli --package polypath-capi
+    POLYPATH_PROGRAMS=$(target_dir)/optimized
+fi
+polypath=$(cd "$POLYPATH_PROGRAMS" && pwd)/polypath
+
+work=$(mktemp -d)
+spaces=()
+started=()
+clean_up() {
+    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
+    for space in "${spaces[@]}"; do ip netns del "$space" 2> /dev/null || true; done
+    rm -rf "$work"
+}
+trap clean_up EXIT
+# A service of its own, whatever else this user runs.
+export XDG_RUNTIME_DIR=$work/run
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+port=$((20000 + RANDOM % 10000))
+with() { "$polypath" with --local-encapsulation-port "$port" --encapsulation-port "$port" "$@"; }
+
+# Runs something in the background: its output in a file, its number in `started`.
+begin() {
+    local log=$1
+    shift
+    "$@" > "$log" 2>&1 &
+    started+=($!)
+}
+
+# Waits until a file has a line.
+wait_for() {
+    for _ in $(seq 200); do
+        grep -q "$2" "$1" 2> /dev/null && return
+        sleep 0.05
+    done
+    say "no line with '$2' in $1:"
+    cat "$1"
+    return 1
+}
+
+say "== the API, call by call"
+cc -Wall -Wextra -Werror -O1 -o "$work/walk" tests/sockets/walk.c -lsctp
+with "$work/walk"
+
+say "== sctp_test (lksctp-tools), one-to-many"
+begin "$work/receiver" with stdbuf -oL sctp_test -H 127.0.0.1 -P 6100 -l
+wait_for "$work/receiver" "Receiving packets"
+with sctp_test -H 127.0.0.1 -P 6101 -h 127.0.0.1 -p 6100 -s -x 1 > "$work/sender"
+wait_for "$work/receiver" "SHUTDOWN_COMPLETE"
+sent=$(grep -c 'bytes\.$' "$work/sender")
+received=$(grep -c 'recvmsg(sk=3) Data' "$work/receiver")
+[[ $sent -gt 0 && $received -ge $sent ]] || { say "sent $sent messages, received $received"; exit 1; }
+say "sctp_test: $sent messages"
+
+say "== a program that asks for SCTP by Python's socket module"
+begin "$work/python" with python3 tests/sockets/server.py
+wait_for "$work/python" "listening"
+with python3 tests/sockets/client.py "$(awk '/listening/ { print $2 }' "$work/python")"
+
+iperf() {
+    local log=$work/iperf-$RANDOM
+    begin "$log" with iperf3 -s -1 -p "$((port + 1))" --forceflush
+    wait_for "$log" "listening"
+    with iperf3 --sctp -c 127.0.0.1 -p "$((port + 1))" --json "$@" > "$log.json"
+    python3 - "$log.json" "$*" << 'PYTHON'
+import json, sys
+run = json.load(open(sys.argv[1], encoding="utf-8"))
+assert "error" not in run, run["error"]
+end = run["end"]
+sent, received = end["sum_sent"]["bytes"], end["sum_received"]["bytes"]
+assert received > 1_000_000, (sent, received)
+print(f"iperf3 --sctp {sys.argv[2]}: {received * 8 / end['sum_received']['seconds'] / 1e9:.2f} Gbit/s")
+PYTHON
+}
+say "== iperf3"
+iperf -t 1 -l 64K
+iperf -t 1 -l 1400 --reverse
+# iperf3 3.12 limits itself to 1 Mbit/s with --nstreams, over TCP as well, unless a rate is named.
+iperf -t 1 -P 3 --nstreams 4 -b 0
+
+say "== exit codes, and what is wrong"
+set +e
+with sh -c 'exit 7'
+[[ $? == 7 ]] || { say "the exit code of the program is lost"; exit 1; }
+with no-such-program 2> "$work/error"
+[[ $? == 2 ]] && grep -q "cannot run no-such-program" "$work/error" || { cat "$work/error"; exit 1; }
+with --set policies.rto.mim=1 true 2> "$work/error"
+[[ $? == 2 ]] && grep -q "did you mean" "$work/error" || { cat "$work/error"; exit 1; }
+set -e
+grep -q "" <("$polypath" ss --local-encapsulation-port "$port" 2>&1)
+
+if [[ $(id -u) != 0 ]]; then
+    skip net "two paths need root"
+fi
+say "== two hosts, two paths, one of them cut"
+for side in a b; do
+    space=pp-sockets-$side-$$
+    ip netns add "$space"
+    spaces+=("$space")
+    ip -n "$space" link set lo up
+done
+for path in 1 2; do
+    ip link add "ps$path-a" netns "${spaces[0]}" type veth peer name "ps$path-b" netns "${spaces[1]}"
+    ip -n "${spaces[0]}" address add "10.77.$path.1/24" dev "ps$path-a"
+    ip -n "${spaces[1]}" address add "10.77.$path.2/24" dev "ps$path-b"
+    ip -n "${spaces[0]}" link set "ps$path-a" up
+    ip -n "${spaces[1]}" link set "ps$path-b" up
+    for end in 0:a 1:b; do
+        tc -n "${spaces[${end%:*}]}" qdisc add dev "ps$path-${end#*:}" root tbf rate 50mbit burst 32k latency 20ms
+    done
+done
+in_a() { ip netns exec "${spaces[0]}" "$polypath" with "$@"; }
+in_b() { ip netns exec "${spaces[1]}" "$polypath" with "$@"; }
+begin "$work/two" in_b iperf3 -s -1 --forceflush
+wait_for "$work/two" "listening"
+in_a iperf3 --sctp -c 10.77.1.2 -t 3 --json > "$work/two.json"
+python3 - "$work/two.json" << 'PYTHON'
+import json, sys
+end = json.load(open(sys.argv[1], encoding="utf-8"))["end"]
+rate = end["sum_received"]["bits_per_second"] / 1e6
+print(f"iperf3 --sctp over two paths of 50 Mbit/s: {rate:.1f} Mbit/s")
+assert rate > 60, "one path would carry 48"
+PYTHON
+begin "$work/cut" in_b python3 tests/sockets/server.py 10.77.1.2
+wait_for "$work/cut" "listening"
+cut_port=$(awk '/listening/ { print $2 }' "$work/cut")
+begin "$work/cut-client" in_a python3 tests/sockets/client.py "$cut_port" 10.77.1.2 slowly
+wait_for "$work/cut-client" "half"
+ip -n "${spaces[0]}" link set ps1-a down
+wait_for "$work/cut-client" "all answered"
+say "the second path carried on when the first one was cut"

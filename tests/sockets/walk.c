@@ -1,0 +1,519 @@
+/* Walks through the sockets API of SCTP as programs use it: both styles, descriptors, notifications, ancillary data, options,
+ * fork and exec. Says what is wrong and ends with 1 at the first surprise. Built with the headers of the system, and run by
+ * `polypath with`; where the kernel has SCTP, it can be run by itself to see what Linux does. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sctp.h>
+#include <netinet/in.h>
+#include <netinet/sctp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *step = "start";
+
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "walk: %s: line %d: %s (errno %d: %s)\n", step, __LINE__, #condition, errno,      \
+                    strerror(errno));                                                                        \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+#define FAILS(call, number) CHECK((call) == -1 && errno == (number))
+
+static struct sockaddr_in at(const char *ip, int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    CHECK(inet_pton(AF_INET, ip, &address.sin_addr) == 1);
+    return address;
+}
+
+static int one_to_one(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+    CHECK(fd >= 0);
+    return fd;
+}
+
+static int one_to_many(int port)
+{
+    int fd = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP);
+    struct sockaddr_in address = at("127.0.0.1", port);
+    CHECK(fd >= 0);
+    CHECK(bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(listen(fd, 5) == 0);
+    return fd;
+}
+
+static int port_of(int fd)
+{
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+    CHECK(getsockname(fd, (struct sockaddr *)&address, &length) == 0 && length == sizeof address);
+    return ntohs(address.sin_port);
+}
+
+static int listener(int backlog)
+{
+    int fd = one_to_one();
+    struct sockaddr_in address = at("127.0.0.1", 0);
+    CHECK(bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(listen(fd, backlog) == 0);
+    CHECK(port_of(fd) != 0);
+    return fd;
+}
+
+static int connected(int port)
+{
+    int fd = one_to_one();
+    struct sockaddr_in address = at("127.0.0.1", port);
+    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    return fd;
+}
+
+static short ready(int fd, short events, int timeout_ms)
+{
+    struct pollfd entry = {.fd = fd, .events = events};
+    CHECK(poll(&entry, 1, timeout_ms) >= 0);
+    return entry.revents;
+}
+
+static void subscribe(int fd, int kind)
+{
+    struct sctp_event event = {.se_type = kind, .se_on = 1};
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof event) == 0);
+}
+
+/* The next message or notification, and what came with it. */
+static int receive(int fd, char *buffer, size_t size, struct sctp_sndrcvinfo *info, int *flags)
+{
+    struct sockaddr_in from;
+    socklen_t length = sizeof from;
+    *flags = 0;
+    return sctp_recvmsg(fd, buffer, size, (struct sockaddr *)&from, &length, info, flags);
+}
+
+static void expect_change(int fd, int state, sctp_assoc_t *id)
+{
+    char buffer[1024];
+    struct sctp_sndrcvinfo info;
+    int flags, got = receive(fd, buffer, sizeof buffer, &info, &flags);
+    union sctp_notification *told = (union sctp_notification *)buffer;
+    CHECK(got == (int)sizeof told->sn_assoc_change && (flags & MSG_NOTIFICATION));
+    CHECK(told->sn_header.sn_type == SCTP_ASSOC_CHANGE && told->sn_header.sn_length == (unsigned)got);
+    CHECK(told->sn_assoc_change.sac_state == state);
+    if (id)
+        *id = told->sn_assoc_change.sac_assoc_id;
+}
+
+static void sockets_themselves(void)
+{
+    step = "sockets themselves";
+    int value, fd = one_to_one();
+    socklen_t length = sizeof value;
+    CHECK(getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, &length) == 0 && value == SOCK_STREAM);
+    CHECK(getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, &length) == 0 && value == IPPROTO_SCTP);
+    CHECK(getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &value, &length) == 0 && value == AF_INET);
+    CHECK(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) == 0 && value == 0);
+    struct sockaddr_in nobody = at("127.0.0.1", 1), foreign = at("192.0.2.77", 0);
+    FAILS(connect(fd, (struct sockaddr *)&nobody, sizeof nobody), ECONNREFUSED);
+    FAILS(bind(fd, (struct sockaddr *)&foreign, sizeof foreign), EADDRNOTAVAIL);
+    FAILS(accept(fd, NULL, NULL), EINVAL);
+    FAILS(getpeername(fd, (struct sockaddr *)&nobody, &length), ENOTCONN);
+    FAILS(send(fd, "x", 1, MSG_NOSIGNAL), EPIPE);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, 999, &value, sizeof value), ENOPROTOOPT);
+    FAILS(setsockopt(fd, SOL_SOCKET, SO_MARK, &value, sizeof value), ENOPROTOOPT);
+    CHECK(close(fd) == 0);
+    FAILS(close(fd), EBADF);
+    /* Others are left alone, and the lowest number is given to each new descriptor. */
+    int tcp = socket(AF_INET, SOCK_STREAM, 0), pipes[2];
+    CHECK(tcp == fd && pipe(pipes) == 0 && write(pipes[1], "ab", 2) == 2 && read(pipes[0], &value, 2) == 2);
+    CHECK(close(tcp) == 0 && close(pipes[0]) == 0 && close(pipes[1]) == 0);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_SCTP);
+    CHECK(fd == tcp && (fcntl(fd, F_GETFL) & O_NONBLOCK) && (fcntl(fd, F_GETFD) & FD_CLOEXEC));
+    close(fd);
+    int first = listener(1), second = one_to_one();
+    struct sockaddr_in taken = at("127.0.0.1", port_of(first));
+    FAILS(bind(second, (struct sockaddr *)&taken, sizeof taken), EADDRINUSE);
+    CHECK(getsockopt(first, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) == 0 && value == 1);
+    close(first);
+    close(second);
+}
+
+static void streams_of_one_association(void)
+{
+    step = "one-to-one";
+    int server = listener(5), client = one_to_one();
+    struct sctp_initmsg init = {.sinit_num_ostreams = 7, .sinit_max_instreams = 9};
+    CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_INITMSG, &init, sizeof init) == 0);
+    CHECK(ready(server, POLLIN, 0) == 0);
+    struct sockaddr_in address = at("127.0.0.1", port_of(server)), peer;
+    CHECK(connect(client, (struct sockaddr *)&address, sizeof address) == 0);
+    FAILS(connect(client, (struct sockaddr *)&address, sizeof address), EISCONN);
+    CHECK(ready(server, POLLIN, 5000) & POLLIN);
+    socklen_t length = sizeof peer;
+    int accepted = accept4(server, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
+    CHECK(accepted >= 0 && ntohs(peer.sin_port) == port_of(client));
+    length = sizeof peer;
+    CHECK(getpeername(client, (struct sockaddr *)&peer, &length) == 0);
+    CHECK(peer.sin_port == address.sin_port && peer.sin_addr.s_addr == address.sin_addr.s_addr);
+
+    struct sctp_status status;
+    length = sizeof status;
+    CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_STATUS, &status, &length) == 0);
+    CHECK(length == sizeof status && status.sstat_state == SCTP_ESTABLISHED);
+    CHECK(status.sstat_outstrms == 7 && status.sstat_instrms == 9);
+
+    /* Borders of messages, streams and payload protocol identifiers stay. */
+    int on = 1, flags;
+    CHECK(setsockopt(accepted, IPPROTO_SCTP, SCTP_RECVRCVINFO, &on, sizeof on) == 0);
+    struct sctp_event_subscribe events = {.sctp_data_io_event = 1};
+    CHECK(setsockopt(accepted, IPPROTO_SCTP, SCTP_EVENTS, &events, sizeof events) == 0);
+    CHECK(sctp_sendmsg(client, "first", 5, NULL, 0, htonl(46), 0, 3, 0, 0) == 5);
+    CHECK(sctp_sendmsg(client, "second one", 10, NULL, 0, htonl(47), SCTP_UNORDERED, 4, 0, 0) == 10);
+    struct sctp_sndrcvinfo info;
+    char buffer[70000];
+    CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 5 && (flags & MSG_EOR));
+    CHECK(!memcmp(buffer, "first", 5) && info.sinfo_stream == 3 && ntohl(info.sinfo_ppid) == 46);
+    struct iovec part = {buffer, 4};
+    char control[256];
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    CHECK(ready(accepted, POLLIN, 5000) & POLLIN);
+    CHECK(ioctl(accepted, FIONREAD, &on) == 0 && on == 10);
+    CHECK(recvmsg(accepted, &message, 0) == 4 && !(message.msg_flags & MSG_EOR));
+    struct sctp_rcvinfo *received = NULL;
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(&message, item))
+        if (item->cmsg_level == IPPROTO_SCTP && item->cmsg_type == SCTP_RCVINFO)
+            received = (struct sctp_rcvinfo *)CMSG_DATA(item);
+    CHECK(received && received->rcv_sid == 4 && ntohl(received->rcv_ppid) == 47 && (received->rcv_flags & SCTP_UNORDERED));
+    /* What did not fit is readable, and comes next. */
+    CHECK(ready(accepted, POLLIN, 0) & POLLIN);
+    CHECK(recv(accepted, buffer, sizeof buffer, 0) == 6 && !memcmp(buffer, "nd one", 6));
+    CHECK(ready(accepted, POLLIN, 0) == 0);
+    FAILS(recv(accepted, buffer, sizeof buffer, MSG_DONTWAIT), EAGAIN);
+
+    /* A stream that does not exist, nothing to send, and data that was only looked at. */
+    FAILS(send(client, "", 0, 0), EINVAL);
+    CHECK(send(client, "peeked", 6, 0) == 6);
+    CHECK(recv(accepted, buffer, sizeof buffer, MSG_PEEK) == 6 && recv(accepted, buffer, sizeof buffer, 0) == 6);
+
+    struct timeval limit = {.tv_usec = 20000};
+    CHECK(setsockopt(accepted, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
+    FAILS(recv(accepted, buffer, sizeof buffer, 0), EAGAIN);
+
+    /* The end: nothing more is sent, the other direction goes on until it is read. */
+    memset(buffer, 'x', sizeof buffer);
+    CHECK(write(accepted, buffer, 60000) == 60000);
+    CHECK(shutdown(client, SHUT_WR) == 0);
+    CHECK(read(client, buffer, sizeof buffer) == 60000 && buffer[59999] == 'x');
+    CHECK(read(accepted, buffer, sizeof buffer) == 0);
+    CHECK(read(client, buffer, sizeof buffer) == 0);
+    signal(SIGPIPE, SIG_IGN);
+    FAILS(write(accepted, "late", 4), EPIPE);
+    close(accepted);
+    close(client);
+    close(server);
+}
+
+static void without_blocking(void)
+{
+    step = "without blocking";
+    int server = listener(5), client = one_to_one(), value;
+    socklen_t length = sizeof value;
+    CHECK(fcntl(client, F_SETFL, O_NONBLOCK) == 0 && fcntl(server, F_SETFL, O_NONBLOCK) == 0);
+    FAILS(accept(server, NULL, NULL), EAGAIN);
+    struct sockaddr_in address = at("127.0.0.1", port_of(server)), nobody = at("127.0.0.1", 1);
+    FAILS(connect(client, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = server};
+    CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, server, &event) == 0);
+    event = (struct epoll_event){.events = EPOLLOUT, .data.fd = client};
+    CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, client, &event) == 0);
+    int seen = 0;
+    while (seen != 3) {
+        CHECK(epoll_wait(epoll, &event, 1, 5000) == 1);
+        seen |= event.data.fd == server ? 1 : 2;
+        CHECK(epoll_ctl(epoll, EPOLL_CTL_DEL, event.data.fd, NULL) == 0);
+    }
+    CHECK(getsockopt(client, SOL_SOCKET, SO_ERROR, &value, &length) == 0 && value == 0);
+    int accepted = accept(server, NULL, NULL);
+    CHECK(accepted >= 0);
+
+    /* A program that does not read holds the other one up, and nothing is lost. */
+    char block[8192];
+    long sent = 0, got = 0;
+    while (ready(client, POLLOUT, 300) & POLLOUT) {
+        memset(block, 'a' + sent % 26, sizeof block);
+        if (send(client, block, sizeof block, 0) < 0) {
+            CHECK(errno == EAGAIN);
+            continue;
+        }
+        sent++;
+        if (sent > 20000)
+            break;
+    }
+    while (got < sent) {
+        CHECK(recv(accepted, block, sizeof block, 0) == sizeof block);
+        CHECK(block[0] == 'a' + got % 26 && block[8191] == block[0]);
+        got++;
+    }
+    fd_set readable;
+    FD_ZERO(&readable);
+    FD_SET(accepted, &readable);
+    struct timeval limit = {0};
+    CHECK(select(accepted + 1, &readable, NULL, NULL, &limit) == 0);
+
+    int refused = one_to_one();
+    CHECK(fcntl(refused, F_SETFL, O_NONBLOCK) == 0);
+    FAILS(connect(refused, (struct sockaddr *)&nobody, sizeof nobody), EINPROGRESS);
+    CHECK(ready(refused, POLLOUT, 5000) & POLLOUT);
+    CHECK(getsockopt(refused, SOL_SOCKET, SO_ERROR, &value, &length) == 0 && value == ECONNREFUSED);
+    CHECK(getsockopt(refused, SOL_SOCKET, SO_ERROR, &value, &length) == 0 && value == 0);
+    close(refused);
+    close(epoll);
+    close(client);
+    CHECK(recv(accepted, block, sizeof block, 0) == 0);
+    close(accepted);
+    close(server);
+}
+
+static void many_associations(void)
+{
+    step = "one-to-many";
+    int a = one_to_many(0), b = one_to_many(0), flags;
+    subscribe(a, SCTP_ASSOC_CHANGE);
+    subscribe(b, SCTP_ASSOC_CHANGE);
+    subscribe(b, SCTP_SHUTDOWN_EVENT);
+    struct sctp_event_subscribe events;
+    socklen_t length = sizeof events;
+    CHECK(getsockopt(b, IPPROTO_SCTP, SCTP_EVENTS, &events, &length) == 0 && events.sctp_shutdown_event == 1);
+    int on = 1;
+    CHECK(setsockopt(b, IPPROTO_SCTP, SCTP_RECVRCVINFO, &on, sizeof on) == 0);
+    struct sockaddr_in address = at("127.0.0.1", port_of(b));
+    sctp_assoc_t here, there, id = 0;
+    CHECK(sctp_sendmsg(a, "ping", 4, (struct sockaddr *)&address, sizeof address, 0, 0, 0, 0, 0) == 4);
+    expect_change(a, SCTP_COMM_UP, &here);
+    expect_change(b, SCTP_COMM_UP, &there);
+    struct sctp_sndrcvinfo info;
+    char buffer[1000];
+    CHECK(receive(b, buffer, sizeof buffer, &info, &flags) == 4 && info.sinfo_assoc_id == there);
+
+    /* Answers by the association's identifier. */
+    struct sctp_sndinfo send_info = {.snd_assoc_id = there, .snd_ppid = htonl(9)};
+    struct iovec part = {(void *)"pong", 4};
+    CHECK(sctp_sendv(b, &part, 1, NULL, 0, &send_info, sizeof send_info, SCTP_SENDV_SNDINFO, 0) == 4);
+    struct sctp_rcvinfo received;
+    unsigned kind = 0;
+    length = sizeof received;
+    socklen_t no_length = 0;
+    part = (struct iovec){buffer, sizeof buffer};
+    CHECK(setsockopt(a, IPPROTO_SCTP, SCTP_RECVRCVINFO, &on, sizeof on) == 0);
+    flags = 0;
+    CHECK(sctp_recvv(a, &part, 1, NULL, &no_length, &received, &length, &kind, &flags) == 4);
+    CHECK(received.rcv_assoc_id == here && ntohl(received.rcv_ppid) == 9 && kind == SCTP_RECVV_RCVINFO);
+
+    unsigned number;
+    length = sizeof number;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER, &number, &length) == 0 && number == 1);
+    FAILS(send(a, "nowhere", 7, MSG_NOSIGNAL), EPIPE);
+
+    /* Addresses of both sides. */
+    struct sockaddr *list;
+    CHECK(sctp_getpaddrs(a, here, &list) >= 1 && ((struct sockaddr_in *)list)->sin_port == address.sin_port);
+    sctp_freepaddrs(list);
+    CHECK(sctp_getladdrs(b, 0, &list) == 1 && ((struct sockaddr_in *)list)->sin_port == address.sin_port);
+    sctp_freeladdrs(list);
+
+    /* An association of its own socket. */
+    int peeled = sctp_peeloff(b, there);
+    CHECK(peeled >= 0 && send(peeled, "alone", 5, 0) == 5);
+    CHECK(receive(a, buffer, sizeof buffer, &info, &flags) == 5);
+    close(peeled);
+    expect_change(a, SCTP_SHUTDOWN_COMP, &id);
+    CHECK(id == here);
+
+    /* A graceful end by a flag, and one at once. */
+    CHECK(sctp_sendmsg(a, "again", 5, (struct sockaddr *)&address, sizeof address, 0, 0, 0, 0, 0) == 5);
+    expect_change(a, SCTP_COMM_UP, &here);
+    expect_change(b, SCTP_COMM_UP, &there);
+    CHECK(receive(b, buffer, sizeof buffer, &info, &flags) == 5);
+    send_info = (struct sctp_sndinfo){.snd_assoc_id = here, .snd_flags = SCTP_ABORT};
+    part = (struct iovec){(void *)"why", 3};
+    CHECK(sctp_sendv(a, &part, 1, NULL, 0, &send_info, sizeof send_info, SCTP_SENDV_SNDINFO, 0) == 3);
+    expect_change(b, SCTP_COMM_LOST, &id);
+    CHECK(id == there);
+    FAILS(sctp_peeloff(b, there), EINVAL);
+    close(a);
+    close(b);
+}
+
+/* Options keep what was set, in structures of the size that the header has. */
+static void options(void)
+{
+    step = "options";
+    int fd = one_to_one(), value;
+    socklen_t length;
+    struct sctp_rtoinfo rto = {.srto_initial = 700, .srto_max = 9000, .srto_min = 300};
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_RTOINFO, &rto, sizeof rto) == 0);
+    memset(&rto, 0, length = sizeof rto);
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_RTOINFO, &rto, &length) == 0 && length == sizeof rto);
+    CHECK(rto.srto_initial == 700 && rto.srto_max == 9000 && rto.srto_min == 300);
+    rto = (struct sctp_rtoinfo){.srto_min = 8000, .srto_max = 10};
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_RTOINFO, &rto, sizeof rto), EINVAL);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_RTOINFO, &rto, 5), EINVAL);
+
+    struct sctp_paddrparams path = {.spp_hbinterval = 4000, .spp_pathmaxrxt = 3, .spp_flags = SPP_HB_ENABLE};
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) == 0);
+    memset(&path, 0, length = sizeof path);
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path, &length) == 0 && length == sizeof path);
+    CHECK(path.spp_hbinterval == 4000 && path.spp_pathmaxrxt == 3 && (path.spp_flags & SPP_HB_ENABLE));
+
+    struct sctp_sack_info sack = {.sack_delay = 50, .sack_freq = 3};
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_DELAYED_SACK, &sack, sizeof sack) == 0);
+    memset(&sack, 0, length = sizeof sack);
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_DELAYED_SACK, &sack, &length) == 0 && length == sizeof sack);
+    CHECK(sack.sack_delay == 50 && sack.sack_freq == 3);
+
+    struct sctp_sndinfo send_info = {.snd_sid = 2, .snd_ppid = 77, .snd_context = 5};
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &send_info, sizeof send_info) == 0);
+    memset(&send_info, 0, length = sizeof send_info);
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &send_info, &length) == 0);
+    CHECK(length == sizeof send_info && send_info.snd_sid == 2 && send_info.snd_ppid == 77);
+
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
+    length = sizeof value;
+    value = 1;
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, sizeof value) == 0);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTOCLOSE, &value, sizeof value), EOPNOTSUPP);
+    value = 1200;
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_MAXSEG, &value, sizeof value) == 0);
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_MAXSEG, &value, &length) == 0 && value == 1200);
+
+    struct { int number; size_t size; } sizes[] = {
+        {SCTP_INITMSG, sizeof(struct sctp_initmsg)}, {SCTP_ASSOCINFO, sizeof(struct sctp_assocparams)},
+        {SCTP_DEFAULT_SEND_PARAM, sizeof(struct sctp_sndrcvinfo)}, {SCTP_EVENTS, sizeof(struct sctp_event_subscribe)},
+        {SCTP_PEER_ADDR_THLDS, sizeof(struct sctp_paddrthlds)}, {SCTP_PEER_ADDR_THLDS_V2, sizeof(struct sctp_paddrthlds_v2)},
+        {SCTP_DEFAULT_PRINFO, sizeof(struct sctp_default_prinfo)}, {SCTP_REMOTE_UDP_ENCAPS_PORT, sizeof(struct sctp_udpencaps)},
+    };
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        char structure[512] = {0};
+        length = sizes[n].size;
+        CHECK(getsockopt(fd, IPPROTO_SCTP, sizes[n].number, structure, &length) == 0 && length == sizes[n].size);
+    }
+    int server = listener(1), client = connected(port_of(server)), accepted = accept(server, NULL, NULL);
+    struct { int number; size_t size; } of_associations[] = {
+        {SCTP_STATUS, sizeof(struct sctp_status)}, {SCTP_GET_ASSOC_STATS, sizeof(struct sctp_assoc_stats)},
+        {SCTP_PRIMARY_ADDR, sizeof(struct sctp_prim)},
+    };
+    for (size_t n = 0; n < sizeof of_associations / sizeof *of_associations; n++) {
+        char structure[512] = {0};
+        length = of_associations[n].size;
+        CHECK(getsockopt(client, IPPROTO_SCTP, of_associations[n].number, structure, &length) == 0);
+        CHECK(length == of_associations[n].size);
+    }
+    struct sctp_paddrinfo info = {0};
+    struct sockaddr_in address = at("127.0.0.1", port_of(server));
+    memcpy(&info.spinfo_address, &address, sizeof address);
+    length = sizeof info;
+    CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_GET_PEER_ADDR_INFO, &info, &length) == 0);
+    CHECK(length == sizeof info && info.spinfo_state == SCTP_ACTIVE && info.spinfo_mtu > 0);
+    /* SO_LINGER with 0 seconds: the peer hears of the end as a reset. */
+    linger = (struct linger){.l_onoff = 1};
+    CHECK(setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
+    close(client);
+    char byte;
+    FAILS(recv(accepted, &byte, 1, 0), ECONNRESET);
+    close(accepted);
+    close(server);
+    close(fd);
+}
+
+/* Servers that fork for each connection, as inetd does, and programs that are executed with the socket as their descriptor 0. */
+static void processes(const char *self)
+{
+    step = "processes";
+    int server = listener(5), client = connected(port_of(server));
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        int accepted = accept(server, NULL, NULL);
+        CHECK(accepted >= 0 && dup2(accepted, 0) == 0 && dup2(accepted, 1) == 1);
+        close(accepted);
+        execl(self, self, "echo", NULL);
+        CHECK(!"executed");
+    }
+    close(server);
+    char buffer[100];
+    CHECK(send(client, "through exec", 12, 0) == 12);
+    CHECK(recv(client, buffer, sizeof buffer, 0) == 12 && !memcmp(buffer, "through exec", 12));
+    shutdown(client, SHUT_WR);
+    CHECK(recv(client, buffer, sizeof buffer, 0) == 0);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    close(client);
+
+    /* Who is killed takes nobody else along. */
+    server = listener(5);
+    client = connected(port_of(server));
+    int accepted = accept(server, NULL, NULL);
+    int gates[2];
+    CHECK(accepted >= 0 && pipe(gates) == 0);
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        int other = connected(port_of(server));
+        CHECK(write(gates[1], "x", 1) == 1);
+        for (;;)
+            pause();
+        close(other);
+    }
+    CHECK(read(gates[0], buffer, 1) == 1);
+    int others = accept(server, NULL, NULL);
+    CHECK(others >= 0 && kill(child, SIGKILL) == 0 && waitpid(child, &status, 0) == child);
+    CHECK(recv(others, buffer, sizeof buffer, 0) == 0);
+    CHECK(send(client, "still here", 10, 0) == 10 && recv(accepted, buffer, sizeof buffer, 0) == 10);
+    close(others);
+    close(accepted);
+    close(client);
+    close(server);
+}
+
+static int echo(void)
+{
+    char buffer[1000];
+    for (;;) {
+        ssize_t got = read(0, buffer, sizeof buffer);
+        if (got <= 0)
+            return got < 0;
+        if (write(1, buffer, got) != got)
+            return 1;
+    }
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 1 && !strcmp(arguments[1], "echo"))
+        return echo();
+    signal(SIGPIPE, SIG_IGN);
+    alarm(60);
+    sockets_themselves();
+    streams_of_one_association();
+    without_blocking();
+    many_associations();
+    options();
+    processes("/proc/self/exe");
+    puts("walk: the sockets API behaves as it should");
+    return 0;
+}

@@ -29,8 +29,9 @@ test-debug: ## tests of the workspace, with debug assertions
 test-release: ## determinism once more, with optimised code
 	scripts/test_release.sh
 
-test-network: ## network namespaces: shaped links, other stacks
+test-network: ## network namespaces: shaped links, other stacks, programs with SCTP sockets
 	tests/interop/run.sh
+	tests/sockets/run.sh
 
 .PHONY: test-python
 test-python: setup-rust ## the Python package: its wheel, its tests and its notebooks

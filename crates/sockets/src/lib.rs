@@ -19,6 +19,7 @@ pub mod control;
 pub mod frame;
 pub mod layout;
 pub mod names;
+pub mod support;
 
 #[cfg(feature = "service")]
 pub mod service;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::options::{self, Options};
-use super::socket::{Socket, peer_of};
+use super::socket::Socket;
 use super::{Service, status};
 use crate::address;
 use crate::control::{Operation, Reply, Request};
@@ -99,27 +99,18 @@ fn addresses(request: &Request) -> Result<Vec<SocketAddr>, Errno> {
 /// The address that it is bound to; a wildcard if these are all.
 fn local_name(socket: &Arc<Socket>) -> Vec<u8> {
     let state = socket.state();
-    let port = Socket::local_port(&state);
-    let connected = state.links().find_map(|link| link.association()).and_then(|association| {
-        let paths = association.path_stats();
-        paths.iter().find(|path| path.primary).or(paths.first()).map(|path| path.local)
-    });
-    let ip = match connected.filter(|_| socket.is_one_to_one()) {
-        Some(ip) => ip,
-        None => match state.bound_addresses() {
-            [first, ..] => *first,
-            [] => address::wildcard(socket.name.is_ipv6),
+    let name = state.names().map_or_else(
+        || {
+            let bound = state.bound_addresses().first().copied();
+            let ip = bound.unwrap_or_else(|| address::wildcard(socket.name.is_ipv6));
+            SocketAddr::new(ip, Socket::local_port(&state))
         },
-    };
-    address::written(SocketAddr::new(ip, port), socket.name.is_ipv6)
+        |[local, _]| local,
+    );
+    address::written(name, socket.name.is_ipv6)
 }
 
 fn peer_name(socket: &Arc<Socket>) -> Result<Vec<u8>, Errno> {
-    if !socket.is_one_to_one() {
-        return Err(Errno::NOTCONN);
-    }
-    let state = socket.state();
-    let association = state.links().find_map(|link| link.association()).ok_or(Errno::NOTCONN)?;
-    let peer = peer_of(association).ok_or(Errno::NOTCONN)?;
+    let [_, peer] = socket.state().names().ok_or(Errno::NOTCONN)?;
     Ok(address::written(peer, socket.name.is_ipv6))
 }

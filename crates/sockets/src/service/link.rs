@@ -100,6 +100,12 @@ impl Link {
         self.association.get()
     }
 
+    /// Address and port of the peer.
+    pub(super) fn peer(&self) -> Option<SocketAddr> {
+        let known = self.association.get().and_then(|association| peer_of(association));
+        known.or_else(|| self.named.first().copied())
+    }
+
     pub(super) fn has_peer(&self, peer: SocketAddr) -> bool {
         self.named.contains(&peer)
             || self.association.get().is_some_and(|association| {

@@ -9,8 +9,10 @@ mod notify;
 mod options;
 mod socket;
 mod status;
+#[cfg(test)]
+mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,6 +25,9 @@ use socket::Socket;
 
 /// Most sockets that one process may have.
 const MAX_SOCKETS_PER_PROCESS: usize = 16_384;
+
+/// Most sockets that are remembered after their association has ended.
+const MAX_REMAINS: usize = 1024;
 
 /// What the user wants of the sockets of a program.
 #[derive(Clone, Debug)]
@@ -43,6 +48,8 @@ pub struct Service {
     endpoint: Endpoint,
     read_settings: Box<ReadSettings>,
     sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
+    /// One-to-one sockets whose association has ended, the oldest first: programs may still ask for names, errors and options.
+    remains: Mutex<VecDeque<Arc<Socket>>>,
     /// Options that programs asked for and that there are none of, by level and number.
     refused_options: Mutex<BTreeMap<(i32, i32), u64>>,
     idle: Notify,
@@ -69,6 +76,7 @@ impl Service {
             endpoint,
             read_settings: Box::new(read_settings),
             sockets: Mutex::default(),
+            remains: Mutex::default(),
             refused_options: Mutex::default(),
             idle: Notify::new(),
         })
@@ -116,7 +124,8 @@ impl Service {
     }
 
     fn socket(&self, id: u64) -> Option<Arc<Socket>> {
-        lock(&self.sockets).get(&id).cloned()
+        let found = lock(&self.sockets).get(&id).cloned();
+        found.or_else(|| lock(&self.remains).iter().find(|one| one.name.id == id).cloned())
     }
 
     /// Adds a socket, unless its process has too many.
@@ -133,8 +142,16 @@ impl Service {
         true
     }
 
-    fn remove(&self, id: u64) {
-        lock(&self.sockets).remove(&id);
+    /// A socket carries nothing any more. If its program may not know that yet, the socket is remembered for a while.
+    fn remove(&self, socket: &Arc<Socket>, remains: bool) {
+        lock(&self.sockets).remove(&socket.name.id);
+        if remains {
+            let mut remains = lock(&self.remains);
+            if remains.len() >= MAX_REMAINS {
+                remains.pop_front();
+            }
+            remains.push_back(Arc::clone(socket));
+        }
         self.idle.notify_waiters();
     }
 

@@ -56,6 +56,10 @@ pub(super) struct State {
     links: BTreeMap<i32, Arc<Link>>,
     next_association: i32,
     is_closed: bool,
+    /// The association of a one-to-one socket has ended.
+    has_ended: bool,
+    /// Addresses of this side and of the peer, once a one-to-one socket is connected.
+    names: Option<[SocketAddr; 2]>,
 }
 
 impl Socket {
@@ -86,6 +90,8 @@ impl Socket {
                 links: BTreeMap::new(),
                 next_association: FIRST_ASSOCIATION,
                 is_closed: false,
+                has_ended: false,
+                names: None,
             }),
             settled: Notify::new(),
             wanted,
@@ -397,6 +403,9 @@ impl Socket {
             }
         };
         link.come_up(&association);
+        if self.is_one_to_one() {
+            self.state().names = names_of(&association);
+        }
         notify::came_up(self, &link, &association).await;
         tokio::spawn(link.clone().send(Arc::clone(self), Arc::clone(&association), outgoing));
         tokio::spawn(link.receive(Arc::clone(self), association));
@@ -524,15 +533,15 @@ impl Socket {
 
     /// The program has closed the socket, or is gone.
     async fn finish(self: Arc<Self>) {
-        let (links, port, aborts) = {
+        let (links, port, aborts, has_ended) = {
             let mut state = self.state();
             state.is_closed = true;
             let links = std::mem::take(&mut state.links);
-            (links, state.port.take(), state.options.aborts_on_close())
+            (links, state.port.take(), state.options.aborts_on_close(), state.has_ended)
         };
         self.settled.notify_waiters();
         drop(port);
-        self.service.remove(self.name.id);
+        self.service.remove(&self, has_ended);
         for link in links.into_values() {
             link.leave(aborts).await;
         }
@@ -544,6 +553,7 @@ impl Socket {
         if !self.is_one_to_one() {
             return;
         }
+        self.state().has_ended = true;
         if let Some(errno) = error {
             self.state().error = Some(errno);
             let value = errno.raw_os_error().unsigned_abs();
@@ -555,6 +565,7 @@ impl Socket {
     /// Nothing more comes over the association of a one-to-one socket.
     pub(super) fn hang_up(&self) {
         if self.is_one_to_one() {
+            self.state().has_ended = true;
             self.channel.close();
         }
     }
@@ -591,9 +602,10 @@ impl Socket {
         }
     }
 
-    /// Hands a notification to the program.
+    /// Hands a notification to the program. As in Linux, it comes from the peer that it is about.
     pub(super) async fn tell(&self, association: i32, content: &[u8]) {
-        let head = Head { association, ..Head::of(Kind::Notification) };
+        let peer = self.state().links.get(&association).and_then(|link| link.peer());
+        let head = Head { association, peer, ..Head::of(Kind::Notification) };
         let _ = self.channel.give(&head, &[content]).await;
     }
 }
@@ -629,6 +641,11 @@ impl State {
         }
     }
 
+    /// Addresses of this side and of the peer of a one-to-one socket that is connected, or was.
+    pub(super) fn names(&self) -> Option<[SocketAddr; 2]> {
+        self.names
+    }
+
     /// Addresses that the program has bound; none means all.
     pub(super) fn bound_addresses(&self) -> &[IpAddr] {
         &self.addresses
@@ -642,9 +659,17 @@ impl State {
 
 /// Address and port of the peer, by its primary path.
 pub(super) fn peer_of(association: &Association) -> Option<SocketAddr> {
+    names_of(association).map(|[_, peer]| peer)
+}
+
+/// Addresses and ports of this side and of the peer, by the primary path.
+fn names_of(association: &Association) -> Option<[SocketAddr; 2]> {
     let paths = association.path_stats();
     let path = paths.iter().find(|path| path.primary).or(paths.first())?;
-    Some(SocketAddr::new(path.remote, association.remote_port()))
+    Some([
+        SocketAddr::new(path.local, association.local_port()),
+        SocketAddr::new(path.remote, association.remote_port()),
+    ])
 }
 
 /// The number of an error of the system.

@@ -4,11 +4,14 @@ use polypath::AssociationOptions;
 use rustix::io::Errno;
 
 use super::super::socket::Socket;
-use super::{change, current};
+use super::{ALL, change, current};
 use crate::abi::{IPPROTO_SCTP, socket_option};
 use crate::address;
 use crate::layout::{Building, Fields};
 use crate::names::Style;
+
+/// Least buffer, as in Linux.
+const MIN_BUFFER_BYTES: u32 = 2304;
 
 /// `SOCK_STREAM` and `SOCK_SEQPACKET`.
 const TYPES: [i32; 2] = [1, 5];
@@ -33,26 +36,28 @@ pub(super) fn set(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(),
     Ok(())
 }
 
-/// As Linux, twice of what was asked for is given: half of it counts for what the system keeps beside the data.
+/// `SO_SNDBUF` and `SO_RCVBUF`. The receive buffer of an association that lives only grows, since its peer may use what it was told is there.
 fn set_buffer(socket: &Socket, number: i32, bytes: i32) -> Result<(), Errno> {
-    let bytes = u32::try_from(bytes).unwrap_or(0).max(2048);
-    let options = match number {
-        socket_option::SNDBUF => AssociationOptions {
-            send_buffer_bytes: Some(bytes.into()),
-            ..AssociationOptions::default()
-        },
-        _ => {
-            // A receive buffer only grows while an association lives.
-            let now = current(socket, 0)?.receive_buffer_bytes.unwrap_or(0);
-            let is_up = socket.state().links().next().is_some();
-            let bytes = if is_up { bytes.max(now) } else { bytes };
-            AssociationOptions {
-                receive_buffer_bytes: Some(bytes),
-                ..AssociationOptions::default()
-            }
+    let bytes = u32::try_from(bytes).unwrap_or(0).max(MIN_BUFFER_BYTES);
+    if number == socket_option::SNDBUF {
+        let send_buffer_bytes = Some(bytes.into());
+        let options = AssociationOptions { send_buffer_bytes, ..AssociationOptions::default() };
+        return change(socket, ALL, &options);
+    }
+    let mut state = socket.state();
+    let larger =
+        AssociationOptions { receive_buffer_bytes: Some(bytes), ..AssociationOptions::default() };
+    for association in state.links().filter_map(|link| link.association()) {
+        if association.options().receive_buffer_bytes.is_some_and(|now| bytes > now) {
+            association.set_options(&larger).map_err(|_| Errno::INVAL)?;
         }
-    };
-    change(socket, 2, &options)
+    }
+    let config = &mut state.options.association;
+    config.receive_buffer_bytes = bytes;
+    // It would be no point within the buffer.
+    config.partial_delivery_point = config.partial_delivery_point.map(|point| point.min(bytes));
+    socket.options_changed(&state);
+    Ok(())
 }
 
 pub(super) fn get(socket: &Socket, number: i32) -> Result<Vec<u8>, Errno> {
@@ -65,8 +70,9 @@ pub(super) fn get(socket: &Socket, number: i32) -> Result<Vec<u8>, Errno> {
         },
         socket_option::PROTOCOL => IPPROTO_SCTP,
         socket_option::ACCEPTCONN => socket.is_listening().into(),
+        // As Linux, twice of what was set: half of it counts for what the system keeps beside the data.
         socket_option::SNDBUF | socket_option::RCVBUF => {
-            let now = current(socket, 0).or_else(|_| current(socket, 2))?;
+            let now = current(socket, 0)?;
             let bytes = match number {
                 socket_option::SNDBUF => now.send_buffer_bytes.unwrap_or(0),
                 _ => now.receive_buffer_bytes.unwrap_or(0).into(),

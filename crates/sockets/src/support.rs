@@ -1,0 +1,240 @@
+//! What of the sockets API there is: the source of the tables in `docs/sockets-api.md`, which tests hold against the code.
+
+/// An option, and what can be done with it.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSupport {
+    /// Number.
+    pub number: i32,
+    /// Name without `SCTP_`.
+    pub name: &'static str,
+    /// Whether `getsockopt` gives it.
+    pub get: bool,
+    /// Whether `setsockopt` takes it.
+    pub set: bool,
+    /// What differs from Linux, or why it is missing.
+    pub remark: &'static str,
+}
+
+/// How an option is used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Get,
+    Set,
+    Both,
+    Neither,
+}
+use Use::{Both, Get, Neither, Set};
+
+const fn row(number: i32, name: &'static str, used: Use, remark: &'static str) -> OptionSupport {
+    OptionSupport {
+        number,
+        name,
+        get: matches!(used, Get | Both),
+        set: matches!(used, Set | Both),
+        remark,
+    }
+}
+
+/// All options of level `IPPROTO_SCTP` that Linux has.
+pub const OPTIONS: &[OptionSupport] = &[
+    row(0, "RTOINFO", Both, ""),
+    row(
+        1,
+        "ASSOCINFO",
+        Both,
+        "the receive window and the life of cookies are told, and not changed by it",
+    ),
+    row(2, "INITMSG", Both, ""),
+    row(3, "NODELAY", Both, "kept only: data is always sent as soon as it may be"),
+    row(4, "AUTOCLOSE", Both, ""),
+    row(5, "SET_PEER_PRIMARY_ADDR", Set, ""),
+    row(6, "PRIMARY_ADDR", Both, ""),
+    row(7, "ADAPTATION_LAYER", Both, ""),
+    row(8, "DISABLE_FRAGMENTS", Both, ""),
+    row(9, "PEER_ADDR_PARAMS", Both, ""),
+    row(10, "DEFAULT_SEND_PARAM", Both, "of the socket, not of an association"),
+    row(11, "EVENTS", Both, ""),
+    row(12, "I_WANT_MAPPED_V4_ADDR", Both, "cannot be switched off for IPv6 sockets"),
+    row(13, "MAXSEG", Both, ""),
+    row(14, "STATUS", Get, ""),
+    row(15, "GET_PEER_ADDR_INFO", Get, ""),
+    row(16, "DELAYED_SACK", Both, ""),
+    row(17, "CONTEXT", Both, "of the socket, not of an association"),
+    row(18, "FRAGMENT_INTERLEAVE", Both, "kept only: the policy `message_interleaving` decides"),
+    row(19, "PARTIAL_DELIVERY_POINT", Both, ""),
+    row(20, "MAX_BURST", Both, ""),
+    row(21, "AUTH_CHUNK", Neither, "`--set policies.authenticated_chunks=...`"),
+    row(22, "HMAC_IDENT", Neither, "SHA-256 and SHA-1 are offered"),
+    row(23, "AUTH_KEY", Set, ""),
+    row(24, "AUTH_ACTIVE_KEY", Set, ""),
+    row(25, "AUTH_DELETE_KEY", Set, ""),
+    row(26, "PEER_AUTH_CHUNKS", Neither, ""),
+    row(27, "LOCAL_AUTH_CHUNKS", Neither, ""),
+    row(28, "GET_ASSOC_NUMBER", Get, ""),
+    row(29, "GET_ASSOC_ID_LIST", Get, ""),
+    row(
+        30,
+        "AUTO_ASCONF",
+        Neither,
+        "addresses that come and go are followed with the policy `address_reconfiguration`",
+    ),
+    row(31, "PEER_ADDR_THLDS", Both, ""),
+    row(32, "RECVRCVINFO", Both, ""),
+    row(33, "RECVNXTINFO", Both, ""),
+    row(34, "DEFAULT_SNDINFO", Both, "of the socket, not of an association"),
+    row(35, "AUTH_DEACTIVATE_KEY", Neither, ""),
+    row(36, "REUSE_PORT", Both, "kept only: a port belongs to one socket"),
+    row(37, "PEER_ADDR_THLDS_V2", Both, ""),
+    row(100, "SOCKOPT_BINDX_ADD", Set, "live associations are not told"),
+    row(101, "SOCKOPT_BINDX_REM", Set, "live associations are not told"),
+    row(102, "SOCKOPT_PEELOFF", Get, ""),
+    row(107, "SOCKOPT_CONNECTX_OLD", Set, ""),
+    row(108, "GET_PEER_ADDRS", Get, ""),
+    row(109, "GET_LOCAL_ADDRS", Get, ""),
+    row(110, "SOCKOPT_CONNECTX", Set, ""),
+    row(111, "SOCKOPT_CONNECTX3", Get, ""),
+    row(112, "GET_ASSOC_STATS", Get, "counters that the stack does not keep are 0"),
+    row(113, "PR_SUPPORTED", Both, "cannot be switched off"),
+    row(114, "DEFAULT_PRINFO", Both, "of the socket, not of an association"),
+    row(115, "PR_ASSOC_STATUS", Get, ""),
+    row(116, "PR_STREAM_STATUS", Neither, "not counted by stream"),
+    row(117, "RECONFIG_SUPPORTED", Both, ""),
+    row(
+        118,
+        "ENABLE_STREAM_RESET",
+        Both,
+        "offers stream reconfiguration, whatever kinds are named",
+    ),
+    row(119, "RESET_STREAMS", Set, ""),
+    row(120, "RESET_ASSOC", Set, ""),
+    row(121, "ADD_STREAMS", Set, ""),
+    row(122, "SOCKOPT_PEELOFF_FLAGS", Get, ""),
+    row(123, "STREAM_SCHEDULER", Both, "of associations to come"),
+    row(124, "STREAM_SCHEDULER_VALUE", Set, ""),
+    row(125, "INTERLEAVING_SUPPORTED", Both, ""),
+    row(126, "SENDMSG_CONNECT", Neither, "only inside of Linux"),
+    row(127, "EVENT", Both, ""),
+    row(128, "ASCONF_SUPPORTED", Both, ""),
+    row(129, "AUTH_SUPPORTED", Both, ""),
+    row(130, "ECN_SUPPORTED", Both, ""),
+    row(131, "EXPOSE_POTENTIALLY_FAILED_STATE", Both, "kept only: the state is always told"),
+    row(132, "REMOTE_UDP_ENCAPS_PORT", Both, "of the socket; 0 means over IP itself"),
+    row(133, "PLPMTUD_PROBE_INTERVAL", Neither, "path MTUs are always probed"),
+];
+
+/// Functions that the library has in front of those of the C library, and those of `libsctp`, with what differs.
+pub const FUNCTIONS: &[(&str, &str)] = &[
+    ("socket", "`SOCK_STREAM` and `SOCK_SEQPACKET` of `AF_INET` and `AF_INET6`"),
+    ("bind", ""),
+    ("listen", ""),
+    ("accept", ""),
+    ("accept4", ""),
+    ("connect", ""),
+    ("shutdown", "`SHUT_RD` changes nothing"),
+    ("close", "`SO_LINGER` with 0 seconds aborts; closing never waits"),
+    ("getsockname", ""),
+    ("getpeername", ""),
+    ("getsockopt", ""),
+    ("setsockopt", ""),
+    ("dup", ""),
+    ("dup2", ""),
+    ("dup3", ""),
+    ("fcntl", ""),
+    ("fcntl64", ""),
+    ("ioctl", "`FIONREAD`; all else goes to the descriptor"),
+    ("poll", "`select`, `ppoll` and `epoll` are the kernel's"),
+    ("read", ""),
+    ("readv", ""),
+    ("write", ""),
+    ("writev", ""),
+    ("recv", ""),
+    ("recvfrom", ""),
+    ("recvmsg", ""),
+    ("send", ""),
+    ("sendto", ""),
+    ("sendmsg", ""),
+    ("sendmmsg", ""),
+    ("sctp_bindx", ""),
+    ("sctp_connectx", ""),
+    ("sctp_getaddrlen", ""),
+    ("sctp_getladdrs", ""),
+    ("sctp_freeladdrs", ""),
+    ("sctp_getpaddrs", ""),
+    ("sctp_freepaddrs", ""),
+    ("sctp_opt_info", ""),
+    ("sctp_peeloff", ""),
+    ("sctp_peeloff_flags", ""),
+    ("sctp_recvmsg", ""),
+    ("sctp_recvv", ""),
+    ("sctp_send", ""),
+    ("sctp_sendmsg", ""),
+    (
+        "sctp_sendv",
+        "not with several addresses, and not with authentication keys for single messages",
+    ),
+];
+
+/// Ancillary data: name, and what differs from Linux.
+pub const ANCILLARY: &[(&str, &str)] = &[
+    ("SCTP_INIT", "not taken (`EOPNOTSUPP`); `SCTP_INITMSG` does the same for the socket"),
+    ("SCTP_SNDRCV", "TSNs are 0"),
+    ("SCTP_SNDINFO", ""),
+    ("SCTP_RCVINFO", "TSNs are 0"),
+    ("SCTP_NXTINFO", ""),
+    ("SCTP_PRINFO", ""),
+    ("SCTP_AUTHINFO", "not taken (`EOPNOTSUPP`)"),
+    ("SCTP_DSTADDRV4", "where an address is given with the message, too"),
+    ("SCTP_DSTADDRV6", "where an address is given with the message, too"),
+];
+
+/// Notifications: name, and what differs from Linux.
+pub const NOTIFICATIONS: &[(&str, &str)] = &[
+    ("SCTP_ASSOC_CHANGE", "without `sac_info`"),
+    ("SCTP_PEER_ADDR_CHANGE", ""),
+    ("SCTP_SEND_FAILED", "without the message"),
+    ("SCTP_SEND_FAILED_EVENT", "without the message"),
+    ("SCTP_REMOTE_ERROR", ""),
+    ("SCTP_SHUTDOWN_EVENT", ""),
+    ("SCTP_PARTIAL_DELIVERY_EVENT", ""),
+    ("SCTP_ADAPTATION_INDICATION", ""),
+    ("SCTP_AUTHENTICATION_EVENT", ""),
+    ("SCTP_SENDER_DRY_EVENT", ""),
+    ("SCTP_STREAM_RESET_EVENT", "of refused requests without the streams"),
+    ("SCTP_ASSOC_RESET_EVENT", "TSNs are 0"),
+    ("SCTP_STREAM_CHANGE_EVENT", ""),
+];
+
+/// The tables as `docs/sockets-api.md` has them.
+pub fn tables() -> String {
+    let mut text =
+        String::from("## Functions\n\n| function | what differs from Linux |\n| --- | --- |\n");
+    let simple = |text: &mut String, rows: &[(&str, &str)]| {
+        for (name, remark) in rows {
+            text.push_str(&format!("| `{name}` | {remark} |\n"));
+        }
+    };
+    simple(&mut text, FUNCTIONS);
+    text.push_str("\n## Options of level `IPPROTO_SCTP`\n\n");
+    text.push_str("| option | get | set | remark |\n| --- | --- | --- | --- |\n");
+    for option in OPTIONS {
+        let mark = |is_there: bool| if is_there { "yes" } else { "" };
+        let remark = match (option.get || option.set, option.remark) {
+            (true, remark) => remark.to_owned(),
+            (false, "") => "`ENOPROTOOPT`".to_owned(),
+            (false, remark) => format!("`ENOPROTOOPT`: {remark}"),
+        };
+        text.push_str(&format!(
+            "| `SCTP_{}` | {} | {} | {remark} |\n",
+            option.name,
+            mark(option.get),
+            mark(option.set)
+        ));
+    }
+    text.push_str("\n## Ancillary data\n\n| item | what differs from Linux |\n| --- | --- |\n");
+    simple(&mut text, ANCILLARY);
+    text.push_str(
+        "\n## Notifications\n\n| notification | what differs from Linux |\n| --- | --- |\n",
+    );
+    simple(&mut text, NOTIFICATIONS);
+    text
+}

@@ -79,6 +79,10 @@ lint-no-std:
 lint-scripts:
 	scripts/check_scripts.sh
 
+.PHONY: release-check
+release-check: setup-rust ## whether the crates can be published and installed from their packages alone, and the MSRV; minutes
+	scripts/check_packages.py
+
 .PHONY: bench bench-net
 bench: setup-rust ## benchmarks: a table, and target/bench.json
 	scripts/bench.py

@@ -38,7 +38,8 @@ use crate::commands::Command;
 
 /// Multipath SCTP: one stack, in a simulator and on real networks.
 #[derive(Debug, Parser)]
-#[command(name = "polypath", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "polypath", version, long_version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("POLYPATH_REVISION"), ")"))]
+#[command(propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "\
 Exit codes: 0 success, 1 failed, 2 wrong usage or a bad scenario, 3 cannot connect, 4 a requirement was missed, 5 the
 machine lacks something or refuses it (an address, a port, a privilege; see doctor), 130 interrupted.

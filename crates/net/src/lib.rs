@@ -297,3 +297,8 @@ pub use stats::EndpointStats;
 pub use stream::MessageSink;
 pub use system::SocketAbilities;
 pub use tap::{PacketTap, TapDirection, TappedPacket};
+
+/// The README, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,5 @@
 //! Spans and events of `tracing`.
+#![cfg(feature = "tracing")]
 #![allow(missing_docs)]
 
 mod common;

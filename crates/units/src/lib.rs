@@ -37,3 +37,8 @@ pub use frequency::Frequency;
 pub use rate::BitRate;
 pub use text::{ParseError, UnitList};
 pub use time::{Duration, Instant};
+
+/// The README, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -68,7 +68,7 @@ const VARIANTS: [Variant; 3] = [
     },
 ];
 
-const SCENARIO: &str = include_str!("../../../../scenarios/demo.toml");
+const SCENARIO: &str = include_str!(env!("POLYPATH_DEMO"));
 
 /// Runs all variants, prints a table and draws the picture.
 pub(crate) fn run(args: &Args) -> Outcome {

@@ -113,8 +113,8 @@ LAYERS: dict[str, Layers] = {
         ("client", "server"),
     ),
     "polypath-transfer": (
-        ("config", "frame", "limits", "name", "pace", "quota", "sink"),
-        ("destination", "ledger", "report", "source", "wait"),
+        ("frame", "limits", "name", "pace", "quota", "sink"),
+        ("config", "destination", "ledger", "report", "source", "wait"),
         ("batch", "error", "event", "part"),
         ("reader", "small", "writer"),
         ("receiver", "sender"),

@@ -303,6 +303,16 @@ impl Endpoint {
         self.shared.incoming.notify_waiters();
     }
 
+    /// Accepts associations again after [`stop_listening`](Self::stop_listening). It changes nothing at an endpoint that was bound
+    /// without [`listen`](crate::EndpointBuilder::listen).
+    pub fn resume_listening(&self) {
+        let mut state = self.shared.state();
+        if self.shared.backlog > 0 {
+            state.accepting = Accepting::Yes;
+            state.protocol.resume_listening();
+        }
+    }
+
     /// Replaces the shared keys (RFC 4895) of associations that peers begin from now on: those of
     /// [`EndpointConfig::association`](polypath_proto::config::EndpointConfig::association). Associations that exist keep theirs, also those
     /// that wait to be accepted.

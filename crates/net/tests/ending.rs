@@ -115,6 +115,24 @@ async fn a_server_ends_when_it_does_not_listen_and_its_last_association_has_gone
 }
 
 #[tokio::test]
+async fn an_endpoint_listens_again_when_told_to() {
+    let server = server_with(&SERVER, AssociationConfig::default());
+    let client = client_on(&CLIENT);
+    server.stop_listening();
+    assert!(client.connect(&peer_of(&server), AssociationConfig::default()).await.is_err());
+    assert!(matches!(server.accept().await, Err(ConnectError::NotListening)));
+    server.resume_listening();
+    let peer = peer_of(&server);
+    let (near, far) =
+        tokio::join!(client.connect(&peer, AssociationConfig::default()), server.accept());
+    near.unwrap().send(Message::new(0, "again")).await.unwrap();
+    assert_eq!(far.unwrap().receive().await.unwrap().unwrap().into_bytes(), "again");
+    // Who never listened does not begin to.
+    client.resume_listening();
+    assert!(matches!(client.accept().await, Err(ConnectError::NotListening)));
+}
+
+#[tokio::test]
 async fn a_dropped_association_shuts_down_in_the_background() {
     let pair = pair().await;
     let clone = pair.near.clone();

@@ -3,15 +3,13 @@
 use polypath::{AssociationConfig, BUFFER_BYTES, Duration, Preset};
 use thiserror::Error;
 
+use crate::frame::ADAPTATION;
+
 /// SCTP port of the file transfer: not registered, of the dynamic range (RFC 6335 section 6).
 pub const PORT: u16 = 59899;
 
 /// Least size of a buffer in bytes, at either end: the longest frames that are not content must fit.
 pub const MIN_BUFFER_BYTES: u64 = 4 << 10;
-
-/// Adaptation code point (RFC 5061 section 4.2.6) of a side that knows version 2 of the transfer protocol: the letters PFT and the
-/// version. [`association_config`] has it, and a sender falls back to version 1 with a receiver that does not indicate it.
-pub const ADAPTATION: u32 = 0x5046_5402;
 
 /// Longest time that a peer can put off the end of an association (T5-shutdown-guard).
 const SHUTDOWN_GUARD: Duration = Duration::from_secs(10);

@@ -114,6 +114,30 @@ fn is_outage(error: &AssociationError) -> bool {
     )
 }
 
+/// Ends the reason of an abort after which the sender connects again.
+pub(crate) const CONNECTING_AGAIN: &str = "; connecting again";
+
+impl ReceiveError {
+    /// Whether the association was lost, and its sender may connect again and go on: nothing is wrong with the files or with what either
+    /// side says, and the sender has not given up.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Stalled(_) => true,
+            Self::Association(error) | Self::Transport(polypath::SendError::Ended(error)) => {
+                match error {
+                    // A host that knows nothing of the association gives no reason.
+                    AssociationError::AbortedByPeer(causes) => {
+                        let marker = CONNECTING_AGAIN.as_bytes();
+                        causes.is_empty() || causes.windows(marker.len()).any(|part| part == marker)
+                    }
+                    error => is_outage(error),
+                }
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Why receiving ended early. The association is aborted, and nothing incomplete is left.
 #[derive(Debug, Error)]
 #[non_exhaustive]

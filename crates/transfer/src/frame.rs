@@ -2,7 +2,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use polypath::text::printable;
-use polypath::{Message, ReceivedMessage};
+use polypath::{Association, Message, ReceivedMessage};
 use thiserror::Error;
 
 const OFFER: u32 = 0x5046_5401;
@@ -35,6 +35,20 @@ pub(crate) enum Version {
     First = 1,
     /// Files that are resumed, directories, and content of unknown size.
     Second = 2,
+}
+
+/// Adaptation code point (RFC 5061 section 4.2.6) of a side that knows version 2 of the transfer protocol: the letters PFT and the
+/// version. [`association_config`](crate::association_config) has it, and a sender falls back to version 1 with a receiver that does not indicate it.
+pub const ADAPTATION: u32 = 0x5046_5402;
+
+impl Version {
+    /// The version that the program at the other end knows.
+    pub(crate) fn of_peer(association: &Association) -> Self {
+        match association.peer_adaptation() {
+            Some(ADAPTATION) => Self::Second,
+            _ => Self::First,
+        }
+    }
 }
 
 /// Why a message is no frame of the protocol.

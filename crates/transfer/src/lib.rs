@@ -135,13 +135,11 @@ mod wait;
 mod writer;
 
 pub use batch::{Batch, LeftOut, check_files};
-pub use config::{
-    ADAPTATION, ConfigError, MIN_BUFFER_BYTES, PORT, association_config, check_config,
-};
+pub use config::{ConfigError, MIN_BUFFER_BYTES, PORT, association_config, check_config};
 pub use destination::{Existing, FileError, Incomplete};
 pub use error::{ReceiveError, SendError, Violation};
 pub use event::Event;
-pub use frame::FrameError;
+pub use frame::{ADAPTATION, FrameError};
 pub use inbox::{Inbox, InboxError, Leftover};
 pub use limits::{MinRate, PeerLimits, Stalled};
 pub use name::NameError;

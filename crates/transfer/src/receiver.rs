@@ -159,6 +159,15 @@ impl Receiver {
         &self.association
     }
 
+    /// Whether the sender of an association that ended with `error` may connect again, and go on with what is kept here: it
+    /// knows how to, incomplete files are kept, and [the error is an outage](ReceiveError::is_outage).
+    pub fn may_be_resumed(&self, error: &ReceiveError) -> bool {
+        self.rules.sink.is_none()
+            && self.rules.incomplete != Incomplete::Discard
+            && Version::of_peer(&self.association) >= Version::Second
+            && error.is_outage()
+    }
+
     /// The files that were offered so far, stored or not: as many of them as the [`Quota`](crate::Quota) allows summaries.
     pub fn files(&self) -> &[FileReport] {
         self.files.kept()

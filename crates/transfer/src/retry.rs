@@ -9,7 +9,7 @@ use polypath::text::with_causes;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::batch::Batch;
-use crate::error::SendError;
+use crate::error::{CONNECTING_AGAIN, SendError};
 use crate::event::Event;
 use crate::sender::Sender;
 
@@ -76,7 +76,7 @@ impl Sender {
     {
         let error = with_causes(error);
         // The receiver keeps what came, as soon as it learns that no more does.
-        self.association().abort(error.clone());
+        self.association().abort(format!("{error}{CONNECTING_AGAIN}"));
         self.tell(&Event::Interrupted { error: error.clone(), patience });
         let begin = Instant::now();
         let mut pause = Duration::from_millis(250);

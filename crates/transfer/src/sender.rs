@@ -12,7 +12,6 @@ use polypath_units::BitRate;
 use tokio::task::spawn_blocking;
 
 use crate::batch::{Batch, Entry};
-use crate::config::ADAPTATION;
 use crate::error::SendError;
 use crate::event::{Event, Observer};
 use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
@@ -111,7 +110,7 @@ impl Sender {
     pub fn new(association: Association) -> Self {
         let send_buffer = association.stats().send_buffer_size_bytes;
         Self {
-            version: version(&association),
+            version: Version::of_peer(&association),
             association,
             begin: Instant::now(),
             idle_timeout: IDLE_TIMEOUT,
@@ -229,7 +228,7 @@ impl Sender {
     pub(crate) fn continue_over(&mut self, association: Association) {
         let elapsed = self.begin.elapsed();
         self.past.add(Side::Sender, &self.association, elapsed);
-        self.version = version(&association);
+        self.version = Version::of_peer(&association);
         self.association = association;
     }
 
@@ -424,14 +423,6 @@ impl Sender {
     async fn hear(&mut self) -> Result<Frame, SendError> {
         while_progressing(&self.association, self.idle_timeout, next_frame(&self.association))
             .await?
-    }
-}
-
-/// The version that the receiver at the other end knows.
-fn version(association: &Association) -> Version {
-    match association.peer_adaptation() {
-        Some(ADAPTATION) => Version::Second,
-        _ => Version::First,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `polypath receive`.
 
+use std::future::pending;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use polypath_transfer::{
 };
 use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
 
 use crate::failure::{Failure, Outcome};
 use crate::keys::Gate;
@@ -32,6 +34,8 @@ const BACKLOG: usize = 16;
 const WITHOUT_END: Duration = Duration::MAX;
 /// The same for the summaries of all after an interruption.
 const INTERRUPTED: Duration = Duration::from_secs(2);
+/// Why others do not take the place of the only sender while it is away.
+const OTHERS_TURN: &str = "the receiver waits for another sender to connect again";
 /// What it means to listen without a key.
 const ANYBODY_MAY: &str = "send files here, and whoever is on the way can read and change them";
 
@@ -57,9 +61,13 @@ pub(crate) struct Args {
     /// comes: whether it is right, the exit code says at the end
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// End after the first sender, or when its association is lost
+    /// End after the first sender. If its association is lost, it may connect again, see --wait-for
     #[arg(long)]
     once: bool,
+    /// With --once: how many seconds the sender may take to connect again after its association was lost; 0: it may not. The
+    /// sender has --retry-for with the same default
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    wait_for: u64,
     #[command(flatten)]
     taste: Taste,
     #[command(flatten)]
@@ -287,33 +295,98 @@ async fn serve(
     let mut sessions = JoinSet::new();
     let json = args.json.then(output::results).transpose()?;
     let mut reports = Reports { json, incomplete: 0, failure: None };
-    let is_once = args.once || args.is_to_output();
+    let mut only = (args.once || args.is_to_output()).then(|| Only::new(args.wait_for));
     loop {
         tokio::select! {
-            accepted = inbox.accept(endpoint), if !is_once || sessions.is_empty() => {
-                if is_once {
+            accepted = inbox.accept(endpoint), if only.is_none() || sessions.is_empty() => {
+                if only.is_some() {
                     // Others learn that they come too late before the first one is answered.
                     endpoint.stop_listening();
                 }
                 let receiver = accepted?;
                 let key = gate.admit(receiver.association());
+                if let Some(only) = &mut only {
+                    if !only.is_expected(&key) {
+                        receiver.association().abort(OTHERS_TURN);
+                        endpoint.resume_listening();
+                        continue;
+                    }
+                    // What it did not get through before, it may now.
+                    reports.incomplete = 0;
+                }
                 sessions.spawn(session((receiver, key), progress.clone(), interruption.clone()));
             }
             line = gate.changed(endpoint) => progress.tell(&line),
             Some(ended) = sessions.join_next() => {
-                reports.add(ended, progress);
-                if is_once {
-                    return reports.outcome(progress, WITHOUT_END);
+                let may_return = reports.add(ended, progress);
+                match &mut only {
+                    Some(only) if may_return && !only.patience.is_zero() => {
+                        only.wait();
+                        endpoint.resume_listening();
+                        progress.tell(&only.told());
+                    }
+                    Some(_) => return reports.outcome(progress, WITHOUT_END),
+                    None => {}
                 }
+            }
+            () = Only::is_late(only.as_ref()) => {
+                progress.tell(&format!("no sender came back within {} s", args.wait_for));
+                return reports.outcome(progress, WITHOUT_END);
             }
             () = interruption.happened() => break,
         }
     }
     while let Some(ended) = sessions.join_next().await {
-        reports.add(ended, progress);
+        let _ = reports.add(ended, progress);
     }
     let _ = reports.outcome(progress, INTERRUPTED);
     Err(Failure::Interrupted)
+}
+
+/// The only sender that is served, which may lose its association and connect again.
+#[derive(Debug)]
+struct Only {
+    patience: Duration,
+    /// Until when its return is waited for.
+    until: Option<Instant>,
+    /// Its key, if senders have keys, once it has connected.
+    key: Option<Option<String>>,
+}
+
+impl Only {
+    fn new(wait_for: u64) -> Self {
+        Self { patience: Duration::from_secs(wait_for), until: None, key: None }
+    }
+
+    /// Whether whoever connects is the sender that is to be served, which is no longer waited for then.
+    fn is_expected(&mut self, key: &Result<Option<String>, &'static str>) -> bool {
+        match (&self.key, key) {
+            (Some(expected), Ok(key)) if expected != key => return false,
+            (Some(_), Err(_)) => return false,
+            (Some(_), Ok(_)) | (None, Err(_)) => {}
+            (None, Ok(key)) => self.key = Some(key.clone()),
+        }
+        self.until = None;
+        true
+    }
+
+    /// Begins to wait for its return.
+    fn wait(&mut self) {
+        // A time that no clock reaches is none.
+        self.until = Instant::now().checked_add(self.patience);
+    }
+
+    fn told(&self) -> String {
+        format!("waiting {} s for the sender to connect again", self.patience.as_secs())
+    }
+
+    /// Waits until it is too late to return.
+    async fn is_late(only: Option<&Self>) {
+        match only.and_then(|only| only.until) {
+            Some(until) => sleep_until(until).await,
+            None => pending().await,
+        }
+    }
 }
 
 /// What became of the sessions. What goes wrong with one, or with telling of it, does not concern the others.
@@ -326,15 +399,19 @@ struct Reports {
 }
 
 impl Reports {
-    fn add(&mut self, ended: Result<Summary, JoinError>, progress: &Progress) {
-        let told = match ended {
-            Ok(summary) => {
+    /// Whether the sender may return is what comes of it.
+    fn add(&mut self, ended: Result<Ended, JoinError>, progress: &Progress) -> bool {
+        let (told, may_return) = match ended {
+            Ok(Ended { summary, may_return }) => {
                 self.incomplete += usize::from(!summary.report.complete);
-                self.json.as_ref().map_or(Ok(()), |json| print(&summary, json))
+                (self.json.as_ref().map_or(Ok(()), |json| print(&summary, json)), may_return)
             }
-            Err(error) => Err(Failure::Failed(Error::from(error).context("a session failed"))),
+            Err(error) => {
+                (Err(Failure::Failed(Error::from(error).context("a session failed"))), false)
+            }
         };
         self.note(told, progress);
+        may_return
     }
 
     fn note(&mut self, told: Outcome, progress: &Progress) {
@@ -364,12 +441,19 @@ fn print(summary: &Summary, json: &Outlet) -> Outcome {
     output::failure_of(json)
 }
 
+/// The end of a session.
+struct Ended {
+    summary: Summary,
+    /// Whether the association was lost, so that the sender may connect again.
+    may_return: bool,
+}
+
 /// Serves one sender, whose key has a name if there are keys.
 async fn session(
     (receiver, key): (Receiver, Result<Option<String>, &'static str>),
     progress: Progress,
     interruption: Interruption,
-) -> Summary {
+) -> Ended {
     let association = receiver.association().clone();
     let (key, refused) = match key {
         Ok(key) => (key, None),
@@ -382,10 +466,14 @@ async fn session(
         None => receiver,
     };
     let mut receiver = receiver.on_event(events);
+    let mut may_return = false;
     let failed = tokio::select! {
         received = receiver.run(), if refused.is_none() => match received {
             Ok(()) => None,
-            Err(error) => Some(Error::from(error)),
+            Err(error) => {
+                may_return = receiver.may_be_resumed(&error);
+                Some(Error::from(error))
+            }
         },
         reason = broken_off(refused, &interruption) => {
             receiver.abort(reason).await;
@@ -399,7 +487,8 @@ async fn session(
         let line = format!("from {}{key}: {error:#}", peer.join(", "));
         progress.tell_of(peer_of(&association), &line);
     }
-    Summary { key, ..Summary::from(receiver.into_report()) }
+    let summary = Summary { key, ..Summary::from(receiver.into_report()) };
+    Ended { summary, may_return }
 }
 
 /// Why a session ends before its time.

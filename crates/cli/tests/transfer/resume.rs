@@ -1,5 +1,6 @@
 //! Programs that are killed, and started again with the same arguments.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
@@ -7,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use nix::sys::signal::Signal;
+use polypath::{Endpoint, Peer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::peer::signal;
+use crate::peer::{PORT, local, signal};
 use crate::support::{Receiver, content, names, polypath, run, stderr};
 
 /// Random numbers that a seed decides on. It is printed; POLYPATH_TRANSFER_SEED repeats a case.
@@ -44,6 +46,8 @@ struct Pair {
     file: PathBuf,
     receiver: Option<Child>,
     sender: Option<Child>,
+    /// More arguments of the receiver.
+    receive: &'static [&'static str],
 }
 
 impl Pair {
@@ -54,7 +58,7 @@ impl Pair {
         let file = place.path().join("file");
         fs::write(&file, content(len)).unwrap();
         fs::create_dir(place.path().join("inbox")).unwrap();
-        Self { address, port, place, file, receiver: None, sender: None }
+        Self { address, port, place, file, receiver: None, sender: None, receive: &[] }
     }
 
     fn inbox(&self) -> PathBuf {
@@ -63,10 +67,20 @@ impl Pair {
 
     /// Starts who is dead.
     fn start(&mut self) {
+        self.start_receiver();
+        if self.sender.is_none() {
+            let mut send = polypath();
+            send.args(["send", "--json", "--to", self.address, "--encapsulation-port", &self.port]);
+            send.arg(&self.file).stdout(Stdio::piped()).stderr(Stdio::null());
+            self.sender = Some(send.spawn().unwrap());
+        }
+    }
+
+    fn start_receiver(&mut self) {
         if self.receiver.is_none() {
             let mut receive = polypath();
             receive.args(["receive", "--listen", self.address, "--encapsulation-port", &self.port]);
-            receive.arg("--out").arg(self.inbox()).stderr(Stdio::piped());
+            receive.args(self.receive).arg("--out").arg(self.inbox()).stderr(Stdio::piped());
             let mut child = receive.spawn().unwrap();
             let mut told = String::new();
             // What comes later fits the pipe.
@@ -74,12 +88,6 @@ impl Pair {
             stderr.read_line(&mut told).unwrap();
             assert!(told.starts_with("listening on "), "{told}");
             self.receiver = Some(child);
-        }
-        if self.sender.is_none() {
-            let mut send = polypath();
-            send.args(["send", "--json", "--to", self.address, "--encapsulation-port", &self.port]);
-            send.arg(&self.file).stdout(Stdio::piped()).stderr(Stdio::null());
-            self.sender = Some(send.spawn().unwrap());
         }
     }
 
@@ -190,6 +198,43 @@ fn a_sender_that_is_killed_sends_nothing_twice() {
 }
 
 #[test]
+fn once_waits_for_the_sender_to_connect_again() {
+    const LEN: usize = 30_000_000;
+    let mut pair = Pair::new("127.0.21.7", LEN);
+    pair.receive = &["--once"];
+    pair.start();
+    let before = pair.wait_for(2_000_000);
+    pair.kill_sender();
+    // The address is refused until the receiver has learnt that the first association is lost.
+    let mut told = String::new();
+    let mut stderr = BufReader::new(pair.receiver.as_mut().unwrap().stderr.take().unwrap());
+    while !told.contains("waiting 600 s for the sender to connect again") {
+        assert_ne!(stderr.read_line(&mut told).unwrap(), 0, "{told}");
+    }
+    pair.start();
+    let summary = pair.end();
+    assert!(summary["files"][0]["resumed_bytes"].as_u64().unwrap() >= before, "{summary}");
+    let ended = pair.receiver.take().unwrap().wait().unwrap();
+    assert!(ended.success(), "what came before does not count");
+    assert_eq!(fs::read(pair.inbox().join("file")).unwrap(), content(LEN));
+}
+
+#[test]
+fn once_does_not_wait_for_a_sender_that_gives_up_or_if_told_not_to() {
+    for (receive, kill) in
+        [(&["--once"][..], Signal::SIGINT), (&["--once", "--wait-for", "0"], Signal::SIGKILL)]
+    {
+        let mut pair = Pair::new("127.0.21.8", 30_000_000);
+        pair.receive = receive;
+        pair.start();
+        pair.wait_for(2_000_000);
+        signal(pair.sender.as_ref().unwrap(), kill);
+        assert_eq!(pair.receiver.take().unwrap().wait().unwrap().code(), Some(1), "{receive:?}");
+        assert!(pair.part() >= 2_000_000);
+    }
+}
+
+#[test]
 fn a_receiver_that_is_killed_is_gone_on_with_by_the_sender_itself() {
     const LEN: usize = 60_000_000;
     let mut dice = Dice::new();
@@ -245,6 +290,63 @@ fn who_is_interrupted_leaves_what_the_next_one_goes_on_with() {
     pair.start();
     assert!(pair.end()["files"][0]["resumed_bytes"].as_u64().unwrap() >= before);
     assert_eq!(fs::read(pair.inbox().join("file")).unwrap(), content(40_000_000));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_was_confirmed_survives_a_receiver_that_is_killed() {
+    const FILES: usize = 300;
+    let mut dice = Dice::new();
+    let mut pair = Pair::new("127.0.21.9", 0);
+    // Small files, whose content comes with the offer, and larger ones between.
+    let len = |number: usize| if number % 16 == 7 { 200_000 + number } else { number * 7 };
+    let tree = pair.place.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    for number in 0..FILES {
+        fs::write(tree.join(number.to_string()), content(len(number))).unwrap();
+    }
+    let mut confirmed = BTreeSet::new();
+    for _ in 0..5 {
+        pair.start_receiver();
+        let at = dice.below(FILES as u64 - confirmed.len() as u64 / 2) as usize;
+        let (tell, told) = std::sync::mpsc::channel();
+        let endpoint =
+            Endpoint::builder(local("127.0.21.10")).encapsulation_port(0).bind().unwrap();
+        let peer =
+            Peer::new(local(pair.address), PORT).encapsulation_port(pair.port.parse().unwrap());
+        let config = polypath_transfer::association_config(polypath::Preset::Recommended);
+        let sender = polypath_transfer::Sender::connect(&endpoint, &peer, config).await.unwrap();
+        let (tell_end, end) = tokio::sync::oneshot::channel();
+        let (mut victim, mut tell_end, mut ended) = (pair.receiver.take(), Some(tell_end), 0);
+        let mut sender = sender.on_event(move |event| {
+            if let polypath_transfer::Event::Ended { file, .. } = event
+                && file.status != polypath_transfer::FileStatus::Failed
+            {
+                tell.send(file.name.clone()).unwrap();
+                ended += 1;
+                if ended > at {
+                    kill(victim.take());
+                    tell_end.take().map(|tell_end| tell_end.send(()));
+                }
+            }
+        });
+        tokio::select! {
+            biased;
+            _ = end => sender.abort("the receiver was killed"),
+            sent = sender.send([&tree]) => println!("{sent:?}"),
+        }
+        drop(sender);
+        confirmed.extend(told.iter());
+        println!("killed after {at}: {} are confirmed", confirmed.len());
+        for name in &confirmed {
+            let (here, there) = (pair.inbox().join(name), pair.place.path().join(name));
+            if there.is_dir() {
+                assert!(here.is_dir(), "{name}");
+            } else {
+                assert_eq!(fs::read(here).unwrap(), fs::read(there).unwrap(), "{name}");
+            }
+        }
+    }
+    assert!(!confirmed.is_empty());
 }
 
 fn send(receiver: &Receiver, from: &Path, more: &[&str]) -> std::process::Output {

@@ -263,6 +263,11 @@ impl Endpoint {
         self.config.listening = false;
     }
 
+    /// Accepts associations again after [`stop_listening`](Self::stop_listening).
+    pub fn resume_listening(&mut self) {
+        self.config.listening = true;
+    }
+
     /// Replaces the shared keys of associations that peers begin from now on
     /// ([`shared_keys`](AssociationConfig::shared_keys)). Those that exist keep theirs.
     pub fn set_shared_keys(&mut self, keys: SharedKeys) {

@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath::{Association, AssociationError, Delivery, Message, ReceivedMessage, SendRefusal};
-use polypath::{SendError, config::PartialReliability};
+use polypath::config::PartialReliability;
+use polypath::{
+    Association, AssociationError, Delivery, Event, Events, Message, ReceivedMessage, SendError,
+    SendRefusal,
+};
 use tokio::sync::mpsc;
 
 use super::socket::{Socket, peer_of};
@@ -188,28 +191,35 @@ impl Link {
         socket: Arc<Socket>,
         association: Arc<Association>,
     ) {
-        let mut events = association.events();
+        // Costs memory, so that it is there only where a program listens.
+        let mut events: Option<Events> = None;
         let mut peer = peer_of(&association);
         let mut has_events = true;
         let ended = loop {
+            let owner = self.owner(&socket);
+            let reconfigured = owner.reconfigured.notified();
+            if has_events && events.is_none() && owner.state().options.wants_events() {
+                events = Some(association.events());
+            }
             tokio::select! {
                 biased;
-                event = events.next(), if has_events => match event {
-                    Some(event) => notify::event(&self.owner(&socket), &self, &association, &event).await,
+                event = next_event(&mut events), if has_events => match event {
+                    Some(event) => notify::event(&owner, &self, &association, &event).await,
                     None => has_events = false,
                 },
+                () = reconfigured, if events.is_none() => {}
                 received = association.receive() => match received {
                     Ok(Some(message)) => {
                         let head = self.head_of(&message, peer);
                         let fragments: Vec<_> = message.fragments().collect();
-                        if self.owner(&socket).deliver(head, &fragments).await.is_err() {
-                            // Nobody reads any more; what still comes is for nobody.
-                        }
+                        // Fails when the program has closed the socket: what still comes is for nobody.
+                        let _ = owner.deliver(head, &fragments).await;
                     }
                     Ok(None) => break Ok(()),
                     Err(AssociationError::PeerRestarted) => {
                         association.accept_restart();
                         peer = peer_of(&association);
+                        notify::restarted(&owner, &self, &association).await;
                     }
                     Err(error) => break Err(error),
                 },
@@ -222,8 +232,10 @@ impl Link {
             Ok(()) => association.closed().await,
             failed => failed,
         };
-        while let Some(event) = events.next().await {
-            notify::event(&owner, &self, &association, &event).await;
+        if let Some(events) = &mut events {
+            while let Some(event) = events.next().await {
+                notify::event(&owner, &self, &association, &event).await;
+            }
         }
         let error = ended.err().map(|error| errors::of_end(&error));
         notify::ended(&owner, self.id, error).await;
@@ -245,6 +257,14 @@ impl Link {
             peer,
             ..Head::of(Kind::Data)
         }
+    }
+}
+
+/// The next event, where somebody listens; otherwise it never comes.
+async fn next_event(events: &mut Option<Events>) -> Option<Event> {
+    match events {
+        Some(events) => events.next().await,
+        None => std::future::pending().await,
     }
 }
 

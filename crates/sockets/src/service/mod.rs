@@ -48,6 +48,8 @@ pub struct Service {
     endpoint: Endpoint,
     read_settings: Box<ReadSettings>,
     sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
+    /// Sockets of each process.
+    counts: Mutex<BTreeMap<i32, usize>>,
     /// One-to-one sockets whose association has ended, the oldest first: programs may still ask for names, errors and options.
     remains: Mutex<VecDeque<Arc<Socket>>>,
     /// Options that programs asked for and that there are none of, by level and number.
@@ -76,6 +78,7 @@ impl Service {
             endpoint,
             read_settings: Box::new(read_settings),
             sockets: Mutex::default(),
+            counts: Mutex::default(),
             remains: Mutex::default(),
             refused_options: Mutex::default(),
             idle: Notify::new(),
@@ -130,14 +133,14 @@ impl Service {
 
     /// Adds a socket, unless its process has too many.
     fn add(&self, socket: &Arc<Socket>) -> bool {
-        let mut sockets = lock(&self.sockets);
-        let process = socket.process;
-        let count = sockets.values().filter(|other| other.process == process).count();
-        if count >= MAX_SOCKETS_PER_PROCESS {
+        let mut counts = lock(&self.counts);
+        let count = counts.entry(socket.process).or_default();
+        if *count >= MAX_SOCKETS_PER_PROCESS {
             return false;
         }
-        sockets.insert(socket.name.id, Arc::clone(socket));
-        drop(sockets);
+        *count += 1;
+        drop(counts);
+        lock(&self.sockets).insert(socket.name.id, Arc::clone(socket));
         self.idle.notify_waiters();
         true
     }
@@ -145,6 +148,14 @@ impl Service {
     /// A socket carries nothing any more. If its program may not know that yet, the socket is remembered for a while.
     fn remove(&self, socket: &Arc<Socket>, remains: bool) {
         lock(&self.sockets).remove(&socket.name.id);
+        let mut counts = lock(&self.counts);
+        if let Some(count) = counts.get_mut(&socket.process) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&socket.process);
+            }
+        }
+        drop(counts);
         if remains {
             let mut remains = lock(&self.remains);
             if remains.len() >= MAX_REMAINS {

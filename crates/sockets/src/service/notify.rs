@@ -42,6 +42,13 @@ pub(super) async fn came_up(socket: &Arc<Socket>, link: &Link, association: &Ass
     }
 }
 
+/// The peer has lost its state and begun anew.
+pub(super) async fn restarted(socket: &Arc<Socket>, link: &Link, association: &Association) {
+    let streams = association.streams();
+    let streams = streams.map_or((0, 0), |all| (all.outbound, all.inbound));
+    tell_change(socket, link.id, sac::RESTART, None, streams).await;
+}
+
 /// An association could not be begun.
 pub(super) async fn cannot_start(socket: &Arc<Socket>, id: i32, errno: Errno) {
     tell_change(socket, id, sac::CANT_START, Some(errno), (0, 0)).await;
@@ -73,10 +80,6 @@ pub(super) async fn event(
 ) {
     let id = link.id;
     match event {
-        Event::Restarted { outbound_streams, inbound_streams, .. } => {
-            let streams = (*outbound_streams, *inbound_streams);
-            tell_change(socket, id, sac::RESTART, None, streams).await;
-        }
         Event::Path { path, change } => {
             let paths = association.path_stats();
             let remote = paths.iter().find(|one| one.path == *path).map(|one| one.remote);

@@ -36,6 +36,8 @@ pub(super) struct Socket {
     state: Mutex<State>,
     /// An attempt to connect has ended, or the socket is closed.
     settled: Notify,
+    /// The program has set options.
+    pub(super) reconfigured: Notify,
     /// Ancillary data that goes with each message.
     wanted: AtomicU8,
     /// `SCTP_CONTEXT`.
@@ -94,6 +96,7 @@ impl Socket {
                 names: None,
             }),
             settled: Notify::new(),
+            reconfigured: Notify::new(),
             wanted,
             context,
         });
@@ -116,6 +119,7 @@ impl Socket {
     pub(super) fn options_changed(&self, state: &State) {
         self.wanted.store(state.options.wanted(), Ordering::Relaxed);
         self.context.store(state.options.receive_context, Ordering::Relaxed);
+        self.reconfigured.notify_waiters();
         if let Some(port) = &state.port {
             port.set(state.port_config(self), state.backlog.unwrap_or(0));
         }

@@ -215,7 +215,8 @@ pub(crate) unsafe fn receive(
     let got = unsafe { real::recvmsg(socket.fd, &raw mut message, passed) };
     let got = usize::try_from(got).map_err(|_| Fault::last())?;
     if got == 0 {
-        return Ok(None);
+        // Only one association comes to an end; of a socket for many, the service is gone.
+        return if socket.is_one_to_one() { Ok(None) } else { Err(Fault(libc::ENETDOWN)) };
     }
     let mut head = Head::decode(&head[..got.min(HEAD_BYTES)]).ok_or(Fault(libc::EPROTO))?;
     head.wanted = socket.wanted().unwrap_or(head.wanted);

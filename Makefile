@@ -71,6 +71,7 @@ lint-house:
 	scripts/check_layers.py
 	scripts/check_sizes.py
 	scripts/check_house.py
+	scripts/check_book.py
 	python3 -m unittest discover -s scripts/tests -p 'test_*.py'
 
 lint-no-std:
@@ -78,6 +79,12 @@ lint-no-std:
 
 lint-scripts:
 	scripts/check_scripts.sh
+
+.PHONY: docs
+docs: setup-docs ## the documentation as a site with offline search, in target/book; broken links are errors
+	cd docs && mdbook build --dest-dir "$(abspath $(TARGET_DIR))/book"
+	scripts/check_book.py "$(TARGET_DIR)/book"
+	@echo "docs: $(abspath $(TARGET_DIR))/book/index.html"
 
 .PHONY: release-check
 release-check: setup-rust ## whether the crates can be published and installed from their packages alone, and the MSRV; minutes
@@ -121,6 +128,6 @@ fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)
 	    cargo fuzz run --sanitizer none "$$target" "fuzz/corpus/$$target" $$seeds -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
 	done
 
-.PHONY: setup-rust setup-lint setup-test setup-interop setup-fuzz
-setup-rust setup-lint setup-test setup-interop setup-fuzz: setup-%:
+.PHONY: setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs
+setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs: setup-%:
 	@scripts/setup.sh $*

@@ -8,12 +8,14 @@
 #   test      tshark, scapy (in target/venv), iproute2, nftables, conntrack, Chromium and the compiler for programs in C
 #   interop   libusrsctp-dev, user-mode-linux, busybox-static, iperf3, lksctp-tools, libsctp-dev and the compiler for programs in C
 #   fuzz      cargo-fuzz, a C++ compiler
+#   docs      mdbook
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/lib.sh
 
 CARGO_DENY=0.20.2
 CARGO_FUZZ=0.13.2
+MDBOOK=0.5.4
 APT_UPDATED=
 
 as_root() {
@@ -156,7 +158,13 @@ fuzz() {
     cargo_tool fuzz "$CARGO_FUZZ"
 }
 
-[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|interop|fuzz ..."
+docs() {
+    have mdbook && return
+    say "setup: building mdbook $MDBOOK into ${CARGO_HOME:-$HOME/.cargo}/bin (once, some minutes)"
+    env -u CARGO_TARGET_DIR cargo install --quiet --locked --debug "mdbook@$MDBOOK"
+}
+
+[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|interop|fuzz|docs ..."
 for group in "$@"; do
     case $group in
         rust) rust ;;
@@ -164,6 +172,7 @@ for group in "$@"; do
         test) tests ;;
         interop) optional interop other_stacks ;;
         fuzz) fuzz ;;
-        *) die "scripts/setup.sh knows rust, lint, test, interop and fuzz, not $group" ;;
+        docs) docs ;;
+        *) die "scripts/setup.sh knows rust, lint, test, interop, fuzz and docs, not $group" ;;
     esac
 done

@@ -150,13 +150,18 @@ def main(arguments: list[str]) -> int:
         print("error: the working tree has changes; packages are made from commits", file=sys.stderr)
         return 1
 
-    target = Path(metadata["target_directory"])
+    # A place for each commit: cargo takes an unpacked package of the same version for the same content.
+    base = Path(metadata["target_directory"])
+    target = base / f"packages-{git_head()[:12]}"
+    for old in base.glob("packages-*"):
+        if old != target:
+            shutil.rmtree(old)
     selection = [word for package in published for word in ("--package", package["name"])]
-    call(["cargo", "package", "--no-verify", "--quiet", "--locked", *selection], cwd=ROOT)
+    call(["cargo", "package", "--no-verify", "--quiet", "--locked", "--target-dir", target, *selection], cwd=ROOT)
     crates = {p["name"]: target / "package" / f"{p['name']}-{p['version']}.crate" for p in published}
     faults = [fault for name, crate in crates.items() for fault in content_faults(name, crate)]
     if not faults and not arguments:
-        call(["cargo", "publish", "--dry-run", "--quiet", "--locked", *selection], cwd=ROOT)
+        call(["cargo", "publish", "--dry-run", "--quiet", "--locked", "--target-dir", target, *selection], cwd=ROOT)
         folder = Path(tempfile.mkdtemp(prefix="polypath-packages-"))
         try:
             program = install(unpack(crates, folder), folder, target / "package" / "install")
@@ -165,7 +170,7 @@ def main(arguments: list[str]) -> int:
             faults = list(check_program(program, empty))
         finally:
             shutil.rmtree(folder)
-        check_msrv(target)
+        check_msrv(base)
     print("\n".join(faults) if faults else f"{len(crates)} packages are ready: {', '.join(crates)}")
     return 1 if faults else 0
 

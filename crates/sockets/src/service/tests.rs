@@ -128,7 +128,9 @@ async fn a_message_goes_from_one_program_to_another() {
 
     // The accepted socket was lost on the way to the program: its association ends.
     drop(server_fd);
-    send(&client_fd, &Head { stream: 1, ..Head::of(Kind::Data) }, b"to nobody");
+    // Refused, if that has happened already.
+    let late = [&Head::of(Kind::Data).encoded()[..], b"to nobody"].concat();
+    let _ = rustix::net::send(&client_fd, &late, rustix::net::SendFlags::NOSIGNAL);
     let mut byte = [0_u8; 1];
     let fd = client_fd.try_clone().unwrap();
     let ended = tokio::task::spawn_blocking(move || {

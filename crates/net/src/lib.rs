@@ -285,9 +285,9 @@ pub use polypath_proto::{
     AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,
     AuthenticationChange, BlockedCause, BlockedTime, ChunkKinds, ClaimError,
     ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, EventKinds, Instant,
-    KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece, PortConfig,
-    Probe, ProbeEvent, ReconfigurationError, SendError as SendRefusal, TimerKind,
-    TransmissionCause, Tsn, config, congestion, scheduling,
+    KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece,
+    PortAddresses, PortConfig, Probe, ProbeEvent, ReconfigurationError, SendError as SendRefusal,
+    TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
 };
 pub use port::BoundPort;
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use polypath_proto::PortConfig;
 use polypath_proto::config::{AssociationConfig, ErrorDetection, PmtuDiscovery};
+use polypath_proto::{PortAddresses, PortConfig};
 
 use crate::association::Association;
 use crate::endpoint::Endpoint;
@@ -28,13 +28,13 @@ impl Endpoint {
     /// Binds a further SCTP port; 0 takes a dynamic one that is free.
     ///
     /// ```
-    /// use polypath::{AssociationConfig, Endpoint, Message, Peer, PortConfig};
+    /// use polypath::{AssociationConfig, Endpoint, Message, Peer, PortAddresses, PortConfig};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let endpoint = Endpoint::builder(["127.0.0.51".parse()?]).encapsulation_port(0).bind()?;
     /// let config = |listening| PortConfig {
-    ///     local_addresses: Vec::new(), // all of the endpoint
+    ///     local_addresses: PortAddresses::All,
     ///     listening,
     ///     association: AssociationConfig::default(),
     /// };
@@ -65,7 +65,9 @@ impl Endpoint {
         }
         let protocol = &state.protocol;
         let foreign = |address: &&IpAddr| !protocol.local_addresses().contains(address);
-        if let Some(address) = config.local_addresses.iter().find(foreign) {
+        if let PortAddresses::Listed(listed) = &config.local_addresses
+            && let Some(address) = listed.iter().find(foreign)
+        {
             return Err(BindError::NotLocal(*address));
         }
         let port = match port {

@@ -42,7 +42,7 @@ pub mod scheduling {
 }
 
 pub use association::{Association, Identity, Notice};
-pub use endpoint::{Collision, DropReason, Endpoint, PortConfig, Route};
+pub use endpoint::{Collision, DropReason, Endpoint, PortAddresses, PortConfig, Route};
 pub use error::{
     AddressChangeError, ClaimError, ConnectError, KeyError, ReconfigurationError, SendError,
 };

@@ -233,7 +233,15 @@ impl Driver {
         let table: Vec<_> = {
             let mut state = shared.state();
             state.protocol.handle_local_address(change);
-            state.table.values().map(Arc::clone).collect()
+            // Ports that are bound to other addresses do not get this one.
+            let takes = |port| match change {
+                LocalAddressChange::Added(address) => state.protocol.takes_address(port, address),
+                LocalAddressChange::Removed(_) => true,
+            };
+            let all = state.table.values();
+            all.filter(|one| takes(one.lock().protocol.identity().local_port))
+                .map(Arc::clone)
+                .collect()
         };
         let now = shared.clock.now();
         for association in table {

@@ -139,7 +139,7 @@ impl Endpoint {
         if own.contains(&cookie.local_address) {
             local_addresses.push(cookie.local_address);
         }
-        for local in own.iter().copied() {
+        for local in own {
             let usable = cookie.peer_addresses.iter().any(|peer| pairs(local, *peer));
             if usable && local != cookie.local_address {
                 local_addresses.push(local);

@@ -95,7 +95,7 @@ impl Endpoint {
         let port = packet.destination_port();
         let limits = InitLimits {
             max_addresses: usize::from(self.accepted_at(port).max_paths).max(1),
-            local_addresses: self.addresses_at(port),
+            local_addresses: &self.local_addresses,
             authentication,
         };
         let tag = init.initiate_tag;
@@ -137,7 +137,7 @@ impl Endpoint {
         let remote = to.remote;
         let most = most_answer_bytes(to.received_bytes, remote.address, remote.encapsulation);
         let listed = self.addresses_at(to.local_port);
-        let whole = self.init_ack_listing(to, peer, own, (&sealed, listed));
+        let whole = self.init_ack_listing(to, peer, own, (&sealed, &listed));
         if whole.packet.encoded_len() <= most {
             return Ok(whole);
         }
@@ -150,7 +150,7 @@ impl Endpoint {
                 false => Err(DropReason::AnswerLimit),
             };
         };
-        let listed = first_that_fit(self.addresses_at(to.local_port), to.local, room);
+        let listed = first_that_fit(&listed, to.local, room);
         Ok(self.init_ack_listing(to, peer, bare, (&sealed, &listed)))
     }
 

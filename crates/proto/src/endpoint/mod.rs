@@ -34,7 +34,7 @@ use ports::BoundPorts;
 use spent_tags::SpentTags;
 use table::{AddressProof, AssociationTable, Ports};
 
-pub use ports::PortConfig;
+pub use ports::{PortAddresses, PortConfig};
 pub use route::{Collision, DropReason, Route};
 
 /// One SCTP port with its local addresses.
@@ -364,7 +364,7 @@ impl Endpoint {
     /// Whether peers may begin associations at this port of a local address.
     fn is_listening(&self, port: u16, local: IpAddr) -> bool {
         match self.bound.get(port) {
-            Some(bound) => bound.listening && self.addresses_at(port).contains(&local),
+            Some(bound) => bound.listening && bound.addresses.has(local),
             None => self.config.listening && self.is_bound(port),
         }
     }
@@ -375,11 +375,14 @@ impl Endpoint {
     }
 
     /// Local addresses of the port.
-    fn addresses_at(&self, port: u16) -> &AddressList {
-        match self.bound.get(port) {
-            Some(bound) if !bound.addresses.is_empty() => &bound.addresses,
-            _ => &self.local_addresses,
-        }
+    fn addresses_at(&self, port: u16) -> AddressList {
+        let own = self.local_addresses.iter().copied();
+        own.filter(|address| self.takes_address(port, *address)).collect()
+    }
+
+    /// Whether this local address belongs to the port.
+    pub fn takes_address(&self, port: u16, address: IpAddr) -> bool {
+        self.bound.get(port).is_none_or(|bound| bound.addresses.has(address))
     }
 
     /// Whether that is the port `own` of this endpoint itself. Another SCTP port may be another program's, and another UDP port is

@@ -5,13 +5,38 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use crate::config::{AssociationConfig, SharedConfig};
-use crate::types::AddressList;
+
+/// Local addresses of a port. Those that the endpoint gets and loses later count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum PortAddresses {
+    /// All of the endpoint.
+    All,
+    /// All of IPv4.
+    Ipv4,
+    /// All of IPv6.
+    Ipv6,
+    /// These, as far as the endpoint has them.
+    Listed(Vec<IpAddr>),
+}
+
+impl PortAddresses {
+    /// Whether an address of the endpoint belongs to the port.
+    pub fn has(&self, address: IpAddr) -> bool {
+        match self {
+            Self::All => true,
+            Self::Ipv4 => address.is_ipv4(),
+            Self::Ipv6 => address.is_ipv6(),
+            Self::Listed(listed) => listed.contains(&address),
+        }
+    }
+}
 
 /// A further SCTP port of an endpoint, as one socket of a program binds it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortConfig {
-    /// Addresses of the endpoint that belong to this port; none means all, also those that it gets later.
-    pub local_addresses: Vec<IpAddr>,
+    /// Which addresses of the endpoint belong to it.
+    pub local_addresses: PortAddresses,
     /// Whether peers may begin associations at it.
     pub listening: bool,
     /// Configuration of the associations that they begin.
@@ -21,7 +46,7 @@ pub struct PortConfig {
 /// A port as the endpoint keeps it.
 #[derive(Debug)]
 pub(super) struct BoundPort {
-    pub(super) addresses: AddressList,
+    pub(super) addresses: PortAddresses,
     pub(super) listening: bool,
     pub(super) accepted: SharedConfig,
 }
@@ -34,7 +59,7 @@ impl BoundPorts {
     /// Binds a port, or changes what it is bound to.
     pub(super) fn set(&mut self, port: u16, config: PortConfig) {
         let bound = BoundPort {
-            addresses: config.local_addresses.into_iter().collect(),
+            addresses: config.local_addresses,
             listening: config.listening,
             accepted: config.association.shared(),
         };

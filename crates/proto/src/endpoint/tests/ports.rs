@@ -7,7 +7,10 @@ const OTHER: u16 = 6001;
 
 fn bound(addresses: &str, listening: bool, streams: u16) -> PortConfig {
     PortConfig {
-        local_addresses: ips(addresses).to_vec(),
+        local_addresses: match addresses {
+            "" => PortAddresses::All,
+            listed => PortAddresses::Listed(ips(listed).to_vec()),
+        },
         listening,
         association: AssociationConfig {
             outbound_streams: streams,
@@ -80,4 +83,31 @@ fn two_ports_of_one_endpoint_may_be_connected() {
     let itself = world.connect([OTHER, OTHER], "192.0.2.1");
     assert_eq!(itself.unwrap_err(), ConnectError::NoUsablePath);
     assert!(world.connect([OTHER, PORT], "192.0.2.1").is_ok());
+}
+
+#[test]
+fn addresses_that_come_and_go_are_those_of_the_ports_that_take_them() {
+    let mut world = World::listening();
+    let [new, lost] = ["192.0.2.9", "192.0.2.1"].map(ip);
+    world.endpoint.handle_local_address(LocalAddressChange::Added(new));
+    world.endpoint.handle_local_address(LocalAddressChange::Removed(lost));
+    let listed = |addresses: &[IpAddr]| PortAddresses::Listed(addresses.to_vec());
+    for (addresses, expected) in [
+        (PortAddresses::All, "192.0.2.2 192.0.2.9"),
+        (PortAddresses::Ipv4, "192.0.2.2 192.0.2.9"),
+        (PortAddresses::Ipv6, ""),
+        (listed(&[new]), "192.0.2.9"),
+        (listed(&[lost, ip("192.0.2.2")]), "192.0.2.2"),
+    ] {
+        let config = PortConfig { local_addresses: addresses.clone(), ..bound("", true, 1) };
+        world.endpoint.bind_port(OTHER, config);
+        let connected = world.connect([OTHER, PEER_PORT], "198.51.100.1");
+        match expected {
+            "" => assert_eq!(connected.unwrap_err(), ConnectError::NoUsablePath),
+            all => assert_eq!(connected.unwrap().local_addresses, ips(all), "{addresses:?}"),
+        }
+        world.endpoint = World::listening().endpoint;
+        world.endpoint.handle_local_address(LocalAddressChange::Added(new));
+        world.endpoint.handle_local_address(LocalAddressChange::Removed(lost));
+    }
 }

@@ -203,7 +203,7 @@ static void streams_of_one_association(void)
     CHECK(ready(accepted, POLLIN, 0) == 0);
     FAILS(recv(accepted, buffer, sizeof buffer, MSG_DONTWAIT), EAGAIN);
 
-    /* A stream that does not exist, nothing to send, and data that was only looked at. */
+    /* Nothing to send, and data that was only looked at. */
     FAILS(send(client, "", 0, 0), EINVAL);
     CHECK(send(client, "peeked", 6, 0) == 6);
     CHECK(recv(accepted, buffer, sizeof buffer, MSG_PEEK) == 6 && recv(accepted, buffer, sizeof buffer, 0) == 6);

@@ -38,12 +38,7 @@ const fn row(number: i32, name: &'static str, used: Use, remark: &'static str) -
 /// All options of level `IPPROTO_SCTP` that Linux has.
 pub const OPTIONS: &[OptionSupport] = &[
     row(0, "RTOINFO", Both, ""),
-    row(
-        1,
-        "ASSOCINFO",
-        Both,
-        "the receive window and the life of cookies are told, and not changed by it",
-    ),
+    row(1, "ASSOCINFO", Both, "cannot change the receive window or the life of cookies"),
     row(2, "INITMSG", Both, ""),
     row(3, "NODELAY", Both, "kept only: data is always sent as soon as it may be"),
     row(4, "AUTOCLOSE", Both, ""),
@@ -126,7 +121,10 @@ pub const OPTIONS: &[OptionSupport] = &[
 pub const FUNCTIONS: &[(&str, &str)] = &[
     ("socket", "`SOCK_STREAM` and `SOCK_SEQPACKET` of `AF_INET` and `AF_INET6`"),
     ("bind", ""),
-    ("listen", ""),
+    (
+        "listen",
+        "some hundred more associations than the backlog may wait, in the queue of the descriptor",
+    ),
     ("accept", ""),
     ("accept4", ""),
     ("connect", ""),

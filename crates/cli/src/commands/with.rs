@@ -34,7 +34,7 @@ enum Paths {
 #[command(after_help = "\
 The program needs no SCTP in the kernel, no privileges, and knows nothing of this. Its SCTP packets travel in UDP (RFC 6951), so
 the other side needs SCTP in UDP, too: a program that `polypath with` runs, usrsctp, or Linux with net.sctp.udp_port set.
-Both sides of a loopback are fine. `polypath ss` shows the sockets.
+Both programs may run on the same host. `polypath ss` shows the sockets.
 
 Examples:
   polypath with iperf3 --server

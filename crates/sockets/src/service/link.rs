@@ -44,7 +44,7 @@ pub(super) enum Outgoing {
     Message(Message, bool),
     /// A graceful end.
     End,
-    /// An end at once, with what the peer is told.
+    /// An abort, with the reason for the peer.
     Abort(Bytes),
 }
 
@@ -134,9 +134,11 @@ impl Link {
 
     /// The program has closed the socket.
     pub(super) async fn leave(self: Arc<Self>, aborts: bool) {
-        match aborts {
-            true => self.enqueue(Outgoing::Abort(Bytes::new())).await,
-            false => self.enqueue(Outgoing::End).await,
+        match self.association.get().filter(|_| aborts) {
+            // At once: what waits is lost, and the peer may never take it.
+            Some(association) => association.abort(Bytes::new()),
+            None if aborts => self.enqueue(Outgoing::Abort(Bytes::new())).await,
+            None => self.enqueue(Outgoing::End).await,
         }
     }
 

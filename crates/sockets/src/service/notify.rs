@@ -144,7 +144,7 @@ pub(super) async fn event(
             // Denied: which request it was, the association does not say.
             tell(socket, kind::STREAM_RESET, 4, id, Building::new().i32(id)).await;
         }
-        // Reading and writing are those of the descriptor, and the rest is told elsewhere.
+        // The descriptor itself shows what can be read and written. Associations that begin and end are handled above.
         _ => {}
     }
 }

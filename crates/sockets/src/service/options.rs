@@ -132,12 +132,12 @@ impl Options {
         self.events & bit(kind) != 0
     }
 
-    /// Whether it is told of more than associations that begin and end, which the association itself has to say.
+    /// Whether the program wants notifications that come from the association's events, beyond its beginning and end.
     pub(super) fn wants_events(&self) -> bool {
         self.events & !(bit(notification::DATA_IO) | bit(notification::ASSOC_CHANGE)) != 0
     }
 
-    /// Whether it is told of the end of an association by a notification.
+    /// Whether the program wants a notification when an association ends.
     pub(super) fn listens_to_the_end(&self) -> bool {
         self.is_subscribed(notification::ASSOC_CHANGE)
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use polypath::{Association, BoundPort, Peer, PortConfig};
+use polypath::{Association, BoundPort, Peer, PortAddresses, PortConfig};
 use rustix::io::Errno;
 use tokio::sync::Notify;
 
@@ -51,6 +51,8 @@ pub(super) struct State {
     /// Local addresses that it is bound to; none means all of its family.
     addresses: Vec<IpAddr>,
     backlog: Option<usize>,
+    /// Whether a task takes what peers begin; it stays when the socket listens no more.
+    accepts: bool,
     /// Attempts to connect that are under way.
     connecting: usize,
     /// What `SO_ERROR` gives next.
@@ -87,6 +89,7 @@ impl Socket {
                 port: None,
                 addresses: Vec::new(),
                 backlog: None,
+                accepts: false,
                 connecting: 0,
                 error: None,
                 links: BTreeMap::new(),
@@ -127,17 +130,19 @@ impl Socket {
 
     /// Local addresses that belong to the socket.
     pub(super) fn local_addresses(&self, state: &State) -> Vec<IpAddr> {
+        let of_port = self.port_addresses(state);
         let all = self.service.endpoint.local_addresses();
-        let is_ipv6 = self.name.is_ipv6;
-        match state.addresses.is_empty() || state.options.all_addresses {
-            true => {
-                let fits = |address: &IpAddr| match address.is_ipv4() {
-                    true => !(is_ipv6 && state.options.is_ipv6_only()),
-                    false => is_ipv6,
-                };
-                all.into_iter().filter(fits).collect()
-            }
-            false => state.addresses.clone(),
+        all.into_iter().filter(|address| of_port.has(*address)).collect()
+    }
+
+    fn port_addresses(&self, state: &State) -> PortAddresses {
+        if !state.addresses.is_empty() && !state.options.all_addresses {
+            return PortAddresses::Listed(state.addresses.clone());
+        }
+        match (self.name.is_ipv6, state.options.is_ipv6_only()) {
+            (false, _) => PortAddresses::Ipv4,
+            (true, true) => PortAddresses::Ipv6,
+            (true, false) => PortAddresses::All,
         }
     }
 
@@ -237,7 +242,7 @@ impl Socket {
         if state.port.is_none() {
             self.take_port(&mut state, 0)?;
         }
-        let began = state.backlog.is_some();
+        let accepts = std::mem::replace(&mut state.accepts, true);
         // One-to-many sockets stop with 0; the others take it for the least.
         state.backlog = match usize::try_from(backlog).unwrap_or(DEFAULT_BACKLOG) {
             0 if !self.is_one_to_one() => None,
@@ -246,7 +251,7 @@ impl Socket {
         self.options_changed(&state);
         let port = state.port.clone().ok_or(Errno::INVAL)?;
         drop(state);
-        if !began {
+        if !accepts {
             tokio::spawn(Arc::clone(self).accept(Arc::downgrade(&port)));
         }
         Ok(())
@@ -361,10 +366,6 @@ impl Socket {
         state.error = error;
         if error.is_some() {
             state.links.remove(&id);
-            if self.is_one_to_one() && state.addresses.is_empty() {
-                // Another attempt has another port, as the first one had.
-                state.port = None;
-            }
         }
         drop(state);
         self.settled.notify_waiters();
@@ -620,7 +621,7 @@ const MAX_PIECES: usize = 1000;
 impl State {
     fn port_config(&self, socket: &Socket) -> PortConfig {
         PortConfig {
-            local_addresses: socket.local_addresses(self),
+            local_addresses: socket.port_addresses(self),
             listening: self.backlog.is_some(),
             association: self.options.association.clone(),
         }

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::options::{self, Options};
 use super::socket::Socket;
 use super::{Service, Settings, Style};
-use crate::abi::IPPROTO_SCTP;
+use crate::abi::{IPPROTO_SCTP, SOL_SOCKET, socket_option};
 use crate::address;
 use crate::frame::{HEAD_BYTES, Head, Kind};
 use crate::support::OPTIONS;
@@ -167,4 +167,46 @@ async fn what_programs_send_that_is_no_frame_harms_nobody() {
     send(&fd, &Head { peer: Some(at("0.0.0.0:0")), ..Head::of(Kind::Data) }, b"lost");
     socket.bind(&[at("127.0.0.64:7400")]).unwrap();
     socket.listen(1).expect("it still works");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_with_no_time_to_linger_waits_for_nobody() {
+    let (service, port) = service("127.0.0.65");
+    let small = 20_000_i32.to_ne_bytes();
+    let (server, _server_fd) = open(&service, Style::OneToMany, port);
+    options::set(&server, SOL_SOCKET, socket_option::RCVBUF, &small).unwrap();
+    server.bind(&[at("127.0.0.65:7500")]).unwrap();
+    server.listen(1).unwrap();
+    let (client, fd) = open(&service, Style::OneToOne, port);
+    client.connect(&[at("127.0.0.65:7500")]).unwrap();
+    client.connected().await.unwrap();
+    let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
+    options::set(&client, SOL_SOCKET, socket_option::LINGER, &linger).unwrap();
+    options::set(&client, SOL_SOCKET, socket_option::SNDBUF, &small).unwrap();
+    let link = client.state().links().next().cloned().unwrap();
+    let association = link.association().unwrap();
+    // Nobody reads at the other end, until messages wait everywhere.
+    let frame = [&Head::of(Kind::Data).encoded()[..], &[7; 10_000]].concat();
+    let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
+    loop {
+        let is_stuck = association.stats().peer_window_bytes < 10_000;
+        match rustix::net::send(&fd, &frame, flags) {
+            Err(Errno::AGAIN) if is_stuck => break,
+            Err(Errno::AGAIN) => tokio::task::yield_now().await,
+            sent => assert_eq!(sent, Ok(frame.len())),
+        }
+    }
+    drop(fd);
+    let ended = association.closed().await;
+    assert_eq!(ended, Err(polypath::AssociationError::Aborted));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_that_fails_leaves_the_port_bound() {
+    let (service, port) = service("127.0.0.66");
+    let (socket, _fd) = open(&service, Style::OneToOne, port);
+    socket.bind(&[at("0.0.0.0:7600")]).unwrap();
+    socket.connect(&[at("127.0.0.66:1")]).unwrap();
+    assert_eq!(socket.connected().await, Err(Errno::CONNREFUSED));
+    assert_eq!(Socket::local_port(&socket.state()), 7600);
 }

@@ -267,6 +267,14 @@ fn is_on(config: &AssociationConfig, number: i32) -> bool {
     }
 }
 
+/// A request, and whether it is wished for.
+type Wish<'a> = (bool, &'a dyn Fn() -> Result<(), ReconfigurationError>);
+
+/// Makes the requests that are wished for, up to the first that fails.
+fn in_turn(wishes: [Wish<'_>; 2]) -> Result<(), ReconfigurationError> {
+    wishes.into_iter().filter(|(is_wished, _)| *is_wished).try_for_each(|(_, request)| request())
+}
+
 /// RFC 6525.
 fn reconfigure(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Errno> {
     let association = established(socket, value.i32(0).ok_or(Errno::INVAL)?)?;
@@ -280,27 +288,19 @@ fn reconfigure(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Er
             if streams.len() != count || flags & 3 == 0 {
                 return Err(Errno::INVAL);
             }
-            let mut done = Ok(());
-            if flags & 2 != 0 {
-                done = association.reset_outgoing_streams(&streams);
-            }
-            if flags & 1 != 0 && done.is_ok() {
-                done = association.reset_incoming_streams(&streams);
-            }
-            done
+            in_turn([
+                (flags & 2 != 0, &|| association.reset_outgoing_streams(&streams)),
+                (flags & 1 != 0, &|| association.reset_incoming_streams(&streams)),
+            ])
         }
         option::RESET_ASSOC => association.reset_association(),
         _ => {
             let (inbound, outbound) = (value.u16(4), value.u16(6));
             let (inbound, outbound) = inbound.zip(outbound).ok_or(Errno::INVAL)?;
-            let mut done = Ok(());
-            if outbound > 0 {
-                done = association.add_outgoing_streams(outbound);
-            }
-            if inbound > 0 && done.is_ok() {
-                done = association.add_incoming_streams(inbound);
-            }
-            done
+            in_turn([
+                (outbound > 0, &|| association.add_outgoing_streams(outbound)),
+                (inbound > 0, &|| association.add_incoming_streams(inbound)),
+            ])
         }
     };
     done.map_err(|error| match error {

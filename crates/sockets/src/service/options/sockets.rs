@@ -1,4 +1,4 @@
-//! Options that concern the socket: what it is told, what its messages are without ancillary data, addresses.
+//! Options of the socket itself: notifications, defaults for messages, addresses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bytes::Bytes;
 use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown,
     SocketAddrUnix, SocketFlags, SocketType, bind, recv, sendmsg, shutdown, socketpair, sockopt,
@@ -89,6 +90,13 @@ impl Channel {
         parts.extend(pieces.iter().map(|piece| IoSlice::new(piece)));
         let send = || send_with(self.fd.as_fd(), &parts, passed).map(drop);
         self.fd.async_io(Interest::WRITABLE, send).await
+    }
+
+    /// Whether the program has closed all of its descriptors, although frames may still lie here.
+    pub(super) fn is_hung_up(&self) -> bool {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
+        let asked = poll(&mut fds, Some(&Timespec::default()));
+        asked.is_ok() && fds[0].revents().contains(PollFlags::HUP)
     }
 
     /// Nothing more comes or goes; what the program has not read yet stays readable.

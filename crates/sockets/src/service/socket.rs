@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use bytes::Bytes;
 use polypath::{Association, BoundPort, Peer, PortAddresses, PortConfig};
@@ -22,6 +24,9 @@ use crate::names::{SocketName, Style};
 
 /// Least identifier of an association; those below mean "future", "current" and "all" ones.
 const FIRST_ASSOCIATION: i32 = 3;
+
+/// How often a program is looked for whose association takes nothing.
+const ABANDONED_CHECK: Duration = Duration::from_millis(100);
 
 /// Sockets that a peer's associations may wait for, where the program names no backlog.
 const DEFAULT_BACKLOG: usize = 128;
@@ -450,7 +455,12 @@ impl Socket {
             }
             let Ok(payload) = self.channel.take(size) else { break };
             match head {
-                Some(head) if head.kind == Kind::Data => self.outgoing(&head, payload).await,
+                Some(head) if head.kind == Kind::Data => {
+                    let goes_on = self.outgoing(&head, payload).await;
+                    if !goes_on {
+                        break;
+                    }
+                }
                 Some(head) if head.kind == Kind::Shutdown => self.leave_all().await,
                 _ => {}
             }
@@ -471,8 +481,8 @@ impl Socket {
         }
     }
 
-    /// A message of the program.
-    async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) {
+    /// A message of the program; whether there may be more.
+    async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) -> bool {
         let head = &self.completed(*head);
         let links = {
             let state = self.state();
@@ -486,13 +496,36 @@ impl Socket {
                 // The association begins with its first message.
                 match self.connect(&[peer]) {
                     Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
-                    Err(errno) => return notify::cannot_start(self, 0, errno).await,
+                    Err(errno) => {
+                        notify::cannot_start(self, 0, errno).await;
+                        return true;
+                    }
                 }
             }
             _ => links,
         };
         for link in links {
-            link.enqueue(Outgoing::new(head, payload.clone())).await;
+            if !self.pass_on(&link, Outgoing::new(head, payload.clone())).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Waits until an association takes what is to be done. Meanwhile the end of the descriptor is behind what lies there, so that a program
+    /// which is gone, and whose associations are to be aborted then, has to be looked for; false if that is so.
+    async fn pass_on(&self, link: &Link, outgoing: Outgoing) -> bool {
+        let mut enqueued = pin!(link.enqueue(outgoing));
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut enqueued => return true,
+                () = tokio::time::sleep(ABANDONED_CHECK) => {
+                    if self.state().options.aborts_on_close() && self.channel.is_hung_up() {
+                        return false;
+                    }
+                }
+            }
         }
     }
 

@@ -189,7 +189,8 @@ async fn closing_with_no_time_to_linger_waits_for_nobody() {
     let frame = [&Head::of(Kind::Data).encoded()[..], &[7; 10_000]].concat();
     let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
     loop {
-        let is_stuck = association.stats().peer_window_bytes < 10_000;
+        let stats = association.stats();
+        let is_stuck = stats.peer_window_bytes < 10_000 && stats.send_buffer_bytes > 10_000;
         match rustix::net::send(&fd, &frame, flags) {
             Err(Errno::AGAIN) if is_stuck => break,
             Err(Errno::AGAIN) => tokio::task::yield_now().await,

@@ -3,6 +3,7 @@
 mod calls;
 mod channel;
 mod conversation;
+mod cut;
 mod errors;
 mod link;
 mod notify;

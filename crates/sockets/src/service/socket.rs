@@ -15,11 +15,12 @@ use rustix::io::Errno;
 use tokio::sync::Notify;
 
 use super::channel::Channel;
+use super::cut::Cut;
 use super::link::{Link, Outgoing};
 use super::options::Options;
 use super::{Service, errors, lock, notify};
 use crate::abi::flag;
-use crate::frame::{Head, Kind, MAX_PIECE_BYTES, wanted};
+use crate::frame::{Head, Kind, wanted};
 use crate::names::{SocketName, Style};
 
 /// Least identifier of an association; those below mean "future", "current" and "all" ones.
@@ -613,31 +614,10 @@ impl Socket {
         let wanted = self.wanted.load(Ordering::Relaxed);
         let context = self.context.load(Ordering::Relaxed);
         let head = Head { wanted, context, ..head };
-        let mut rest = fragments;
-        let mut cut: &[u8] = &[];
-        loop {
-            let mut pieces = Vec::with_capacity(rest.len().min(MAX_PIECES));
-            let mut bytes = 0;
-            while bytes < MAX_PIECE_BYTES && pieces.len() < MAX_PIECES {
-                let next = match (cut.is_empty(), rest.split_first()) {
-                    (false, _) => std::mem::take(&mut cut),
-                    (true, Some((first, others))) => {
-                        rest = others;
-                        first
-                    }
-                    (true, None) => break,
-                };
-                let (fits, later) = next.split_at(next.len().min(MAX_PIECE_BYTES - bytes));
-                cut = later;
-                bytes += fits.len();
-                pieces.push(fits);
-            }
-            let ends = head.ends && cut.is_empty() && rest.is_empty();
-            self.channel.give(&Head { ends, ..head }, &pieces).await?;
-            if cut.is_empty() && rest.is_empty() {
-                return Ok(());
-            }
+        for (parts, is_last) in Cut::new(fragments) {
+            self.channel.give(&Head { ends: head.ends && is_last, ..head }, &parts).await?;
         }
+        Ok(())
     }
 
     /// Hands a notification to the program. As in Linux, it comes from the peer that it is about.
@@ -647,9 +627,6 @@ impl Socket {
         let _ = self.channel.give(&head, &[content]).await;
     }
 }
-
-/// Most parts of one frame; the system allows 1024 with the head.
-const MAX_PIECES: usize = 1000;
 
 impl State {
     fn port_config(&self, socket: &Socket) -> PortConfig {

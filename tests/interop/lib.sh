@@ -352,7 +352,8 @@ expect_count() {
 }
 
 exchange_failed() {
-    say "${EXCHANGE:+$EXCHANGE: }$1" >&2
     tail -n 20 "$WORK"/{ours,theirs}.{out,err} >&2 || true
+    # Last, so that the end of a log has it.
+    say "${EXCHANGE:+$EXCHANGE: }$1" >&2
     exit 1
 }

@@ -18,7 +18,7 @@ for script in tests/interop/*.sh; do
     say "== $script"
     if ! "$script" < /dev/null 2>&1 | tee "$log"; then
         failed+=("$name")
-        { say "== $script failed:"; tail -n 12 "$log"; } >> "$ends"
+        { say "== $script failed:"; tail -n 80 "$log"; } >> "$ends"
     elif grep -q '^SKIPPED' "$log"; then
         skipped+=("$name")
     else

@@ -1,7 +1,6 @@
 //! Local addresses that are added and removed while the endpoint is in use, and interfaces that come back.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Weak};
 
 use polypath_proto::LocalAddressChange;
 use smallvec::SmallVec;
@@ -9,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::address;
 use crate::error::BindError;
-use crate::socket::{Binding, Port, Sockets};
+use crate::socket::{Binding, Closing, Sockets};
 use crate::wildcard::Wildcard;
 
 /// Where the outcome of a request goes.
@@ -28,19 +27,15 @@ pub(super) struct LocalAddresses {
 /// A change that is complete once its old sockets are closed.
 #[derive(Debug)]
 struct Leaving {
-    closing: Closing,
+    closing: SmallVec<[Closing; 2]>,
     done: Done,
 }
 
 impl Leaving {
     fn is_over(&self) -> bool {
-        self.closing.0.iter().all(|socket| socket.strong_count() == 0)
+        self.closing.iter().all(Closing::is_over)
     }
 }
-
-/// Sockets that a change closes. A socket is closed when every shard has dropped it.
-#[derive(Debug)]
-pub(super) struct Closing(SmallVec<[Weak<Port>; 2]>);
 
 /// Why an address is added or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +71,7 @@ impl LocalAddresses {
         sockets: &Sockets,
         change: LocalAddressChange,
         device: Option<&str>,
-    ) -> Result<(Sockets, Closing), BindError> {
+    ) -> Result<(Sockets, SmallVec<[Closing; 2]>), BindError> {
         let (mut sockets, mut closing) = (sockets.clone(), SmallVec::new());
         match change {
             LocalAddressChange::Added(address) => {
@@ -102,17 +97,16 @@ impl LocalAddresses {
                     return Err(BindError::LastAddress(address));
                 }
                 for place in places {
-                    let socket = sockets.remove(place);
-                    closing.extend(socket.map(|socket| Arc::downgrade(&socket)));
+                    closing.extend(sockets.remove(place));
                 }
             }
         }
-        Ok((sockets, Closing(closing)))
+        Ok((sockets, closing))
     }
 
     /// The sockets of a change are in use; tells `done` once those that it replaced are closed, which other shards may still
     /// have.
-    pub(super) fn settle(&mut self, closing: Closing, done: Done) {
+    pub(super) fn settle(&mut self, closing: SmallVec<[Closing; 2]>, done: Done) {
         self.leaving.push(Leaving { closing, done });
     }
 

@@ -24,7 +24,7 @@ pub(crate) use icmp::Meaning;
 pub(crate) use marks::Marks;
 pub(crate) use port::Port;
 pub(crate) use raw::kernel_has_sctp;
-pub(crate) use table::{SharedSockets, Sockets};
+pub(crate) use table::{Closing, SharedSockets, Sockets};
 #[cfg(test)]
 pub(crate) use udp::UdpPort;
 pub(crate) use wait::Wait;

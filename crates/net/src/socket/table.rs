@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use smallvec::SmallVec;
 
@@ -10,12 +10,32 @@ use super::port::Port;
 use crate::lock::lock;
 use crate::route;
 
+/// A socket in use.
+#[derive(Debug)]
+struct Open {
+    port: Port,
+    /// Goes after the socket: fields are dropped in their order. A weak pointer to the socket itself would lose its target just
+    /// before the socket is closed.
+    sign: Arc<()>,
+}
+
+/// Tells when a socket that was taken out of a table is closed.
+#[derive(Debug)]
+pub(crate) struct Closing(Weak<()>);
+
+impl Closing {
+    /// Whether the system has the socket back: every table that had it has let it go.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
 /// Sockets by place. A place keeps its number while other sockets come and go, and is used again when its socket is gone.
 ///
 /// Each shard has a copy of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Sockets {
-    places: Vec<Option<Arc<Port>>>,
+    places: Vec<Option<Arc<Open>>>,
     /// Number of changes before this state.
     version: u64,
 }
@@ -66,8 +86,7 @@ impl SharedSockets {
 
 impl Sockets {
     pub(crate) fn new(sockets: Vec<Port>) -> Self {
-        let places = sockets.into_iter().map(|socket| Some(Arc::new(socket))).collect();
-        Self { places, version: 0 }
+        Self { places: sockets.into_iter().map(open).collect(), version: 0 }
     }
 
     /// Whether nothing has changed since.
@@ -84,7 +103,7 @@ impl Sockets {
 
     /// Adds a socket; gives its place.
     pub(crate) fn insert(&mut self, socket: Port) -> usize {
-        let socket = Some(Arc::new(socket));
+        let socket = open(socket);
         match self.places.iter().position(Option::is_none) {
             Some(place) => {
                 self.places[place] = socket;
@@ -97,14 +116,15 @@ impl Sockets {
         }
     }
 
-    /// Takes the socket out of a place.
-    pub(crate) fn remove(&mut self, place: usize) -> Option<Arc<Port>> {
-        self.places.get_mut(place)?.take()
+    /// Takes the socket out of a place. Other tables may still have it.
+    pub(crate) fn remove(&mut self, place: usize) -> Option<Closing> {
+        let socket = self.places.get_mut(place)?.take()?;
+        Some(Closing(Arc::downgrade(&socket.sign)))
     }
 
     /// The socket at a place.
     pub(crate) fn get(&self, place: usize) -> Option<&Port> {
-        self.places.get(place)?.as_deref()
+        Some(&self.places.get(place)?.as_deref()?.port)
     }
 
     /// The places of the sockets that are bound to `address`.
@@ -116,7 +136,7 @@ impl Sockets {
     /// Sockets and their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Port)> {
         let places = self.places.iter().enumerate();
-        places.filter_map(|(place, socket)| Some((place, socket.as_deref()?)))
+        places.filter_map(|(place, socket)| Some((place, &socket.as_deref()?.port)))
     }
 
     /// Number of sockets.
@@ -128,6 +148,10 @@ impl Sockets {
     pub(crate) fn places(&self) -> usize {
         self.places.len()
     }
+}
+
+fn open(port: Port) -> Option<Arc<Open>> {
+    Some(Arc::new(Open { port, sign: Arc::new(()) }))
 }
 
 #[cfg(test)]
@@ -147,5 +171,16 @@ mod tests {
         assert_eq!(sockets.insert(bind(64)), 1);
         assert_eq!(sockets.insert(bind(65)), 3);
         assert!(sockets.iter().map(|(place, _)| place).eq(0..4));
+    }
+
+    #[tokio::test]
+    async fn a_socket_is_closed_when_the_last_table_lets_it_go() {
+        let address = IpAddr::from([127, 0, 0, 66]);
+        let mut sockets = Sockets::new(vec![Port::Udp(UdpPort::bind(address, None, 0).unwrap())]);
+        let copy = sockets.clone();
+        let closing = sockets.remove(0).unwrap();
+        assert!(!closing.is_over());
+        drop(copy);
+        assert!(closing.is_over());
     }
 }

@@ -1,4 +1,4 @@
-# Needs rustup, Python 3.11 and Node 20; what else a target needs, scripts/setup.sh installs and names.
+# Needs rustup and Python 3.11; what else a target needs, scripts/setup.sh installs and names.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help

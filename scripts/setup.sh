@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a make target needs beyond rustup, Python 3.11 and Node 20, and says what it installs. What is there
+# Installs what a make target needs beyond rustup and Python 3.11, and says what it installs. What is there
 # already is left alone, so a second run does nothing.
 #
 # usage: scripts/setup.sh GROUP...

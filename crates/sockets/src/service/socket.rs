@@ -164,14 +164,14 @@ impl Socket {
 
     /// `bind`: the first addresses, and the port.
     pub(super) fn bind(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
+        let port = addresses.first().ok_or(Errno::INVAL)?.port();
+        // As on Linux, addresses are looked at first.
+        let checked = self.checked(addresses, port)?;
         let mut state = self.state();
         if state.port.is_some() || !state.links.is_empty() {
             return Err(Errno::INVAL);
         }
-        let port = addresses.first().ok_or(Errno::INVAL)?.port();
-        let before = std::mem::take(&mut state.addresses);
-        state.addresses =
-            self.checked(addresses, port).inspect_err(|_| state.addresses = before)?;
+        state.addresses = checked;
         self.take_port(&mut state, port).inspect_err(|_| state.addresses.clear())
     }
 

@@ -24,7 +24,7 @@ test: setup-rust setup-test setup-interop test-debug test-release test-python te
 
 test-debug: ## tests of the workspace, with debug assertions
 	cargo test --workspace --locked --no-fail-fast
-	cargo test --package polypath --features tracing --test tracing --locked
+	cargo test --workspace --features polypath/tracing --test tracing --locked
 
 test-release: ## determinism once more, with optimised code
 	scripts/test_release.sh

@@ -28,3 +28,11 @@ skip() {
 # The root of the project and cargo's target directory, both absolute.
 root_dir() { cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd; }
 target_dir() { mkdir -p "${CARGO_TARGET_DIR:-target}" && (cd "${CARGO_TARGET_DIR:-target}" && pwd); }
+
+# Builds what tests outside cargo run, and sets POLYPATH_PROGRAMS to its folder, unless that names one already. One call with
+# the features that tests of the workspace have: any other selection would build all dependencies once more.
+build_programs() {
+    [[ -n ${POLYPATH_PROGRAMS:-} ]] && return
+    cargo build --profile optimized --workspace --locked --lib --bin polypath --example interop_peer
+    POLYPATH_PROGRAMS=$(target_dir)/optimized
+}

@@ -184,20 +184,12 @@ bridge_dark() { kill -USR1 "$BRIDGE_PID" && wait_for 10 bridge_says dark; }
 bridge_light() { kill -USR2 "$BRIDGE_PID" && wait_for 10 bridge_says light; }
 bridge_says() { [[ $(tail -n 1 "$WORK/bridge.out") == "$1" ]]; }
 
-# Builds what the network tests run of ours, all with one set of features, so that nothing is built twice. Where
-# POLYPATH_PROGRAMS names a folder, what is there is run.
+# Builds what the network tests run of ours.
 # shellcheck disable=SC2034 # for the scripts that source this
 build_ours() {
-    if [[ -n ${POLYPATH_PROGRAMS:-} ]]; then
-        POLYPATH=$POLYPATH_PROGRAMS/polypath
-        INTEROP_PEER=$POLYPATH_PROGRAMS/examples/interop_peer
-        return
-    fi
-    cargo build --profile optimized --workspace --locked --bin polypath --example interop_peer
-    local target
-    target=$(target_dir)
-    POLYPATH=$target/optimized/polypath
-    INTEROP_PEER=$target/optimized/examples/interop_peer
+    build_programs
+    POLYPATH=$POLYPATH_PROGRAMS/polypath
+    INTEROP_PEER=$POLYPATH_PROGRAMS/examples/interop_peer
 }
 
 # Whether A received at least $2 bytes on path $1 since this was first asked of the path.

@@ -5,10 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 source scripts/lib.sh
 
-if [[ -z ${POLYPATH_PROGRAMS:-} ]]; then
-    cargo build --profile optimized --locked --workspace --bin polypath
-    POLYPATH_PROGRAMS=$(target_dir)/optimized
-fi
+build_programs
 POLYPATH_PROGRAM=$(cd "$POLYPATH_PROGRAMS" && pwd)/polypath
 export POLYPATH_PROGRAM
 

@@ -13,10 +13,7 @@ for program in slurmctld slurmd sbatch squeue; do
     have "$program" || skip slurm "$program was not found; Debian has it in slurm-wlm"
 done
 
-if [[ -z ${POLYPATH_PROGRAMS:-} ]]; then
-    cargo build --profile optimized --locked --package polypath-cli
-    POLYPATH_PROGRAMS=$(target_dir)/optimized
-fi
+build_programs
 polypath=$(cd "$POLYPATH_PROGRAMS" && pwd)/polypath
 
 place=$(mktemp -d)

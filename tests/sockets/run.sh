@@ -14,11 +14,7 @@ need() {
 need cc iperf3 sctp_test sctp_darn python3
 [[ -e /usr/include/netinet/sctp.h ]] || skip interop "libsctp-dev is not installed: make setup-interop"
 
-if [[ -z ${POLYPATH_PROGRAMS:-} ]]; then
-    cargo build --profile optimized --locked --workspace --bin polypath
-    cargo build --profile optimized --locked --package polypath-capi
-    POLYPATH_PROGRAMS=$(target_dir)/optimized
-fi
+build_programs
 polypath=$(cd "$POLYPATH_PROGRAMS" && pwd)/polypath
 
 work=$(mktemp -d)

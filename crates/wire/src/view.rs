@@ -81,16 +81,20 @@ impl<'a> PacketView<'a> {
     fn needs_check(&self, policy: ChecksumPolicy) -> bool {
         match policy {
             ChecksumPolicy::Verify => true,
-            ChecksumPolicy::AcceptZero => self.checksum() != 0 || !self.may_skip_check(),
+            ChecksumPolicy::AcceptZero => {
+                self.checksum() != 0 || !self.every_type(receiver_may_skip)
+            }
             ChecksumPolicy::Ignore => false,
         }
     }
 
-    /// Whether no chunk insists on a checksum. Looks at types and lengths only, as far as they can be followed.
-    fn may_skip_check(&self) -> bool {
+    /// Whether `holds` for the type of every chunk, in order up to the first for which it does not. Reads types and lengths only,
+    /// as far as they can be followed.
+    #[inline]
+    pub fn every_type(&self, mut holds: impl FnMut(u8) -> bool) -> bool {
         let mut rest = self.chunks().rest;
         while let Some(&[chunk_type, _, high, low]) = rest.first_chunk() {
-            if !receiver_may_skip(chunk_type) {
+            if !holds(chunk_type) {
                 return false;
             }
             let length = usize::from(u16::from_be_bytes([high, low])).max(4);

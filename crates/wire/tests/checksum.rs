@@ -171,6 +171,24 @@ fn tag_for_checksum_zero(packet: &Packet<'_>) -> u32 {
     tag
 }
 
+#[test]
+fn types_are_visited_up_to_the_first_that_does_not_hold() {
+    let header = [7; 12];
+    let chunks = [[11, 0, 0, 4].as_slice(), &[0xFE, 0, 0, 5, 1, 0, 0, 0], &[3, 0, 0, 200]].concat();
+    let bytes = [&header[..], &chunks].concat();
+    let view = PacketView::parse(&bytes, ChecksumPolicy::Ignore).unwrap();
+    let visited = |stops_at: u8| {
+        let mut types = Vec::new();
+        let all = view.every_type(|it| {
+            types.push(it);
+            it != stops_at
+        });
+        (all, types)
+    };
+    assert_eq!(visited(0), (true, vec![11, 0xFE, 3]));
+    assert_eq!(visited(0xFE), (false, vec![11, 0xFE]));
+}
+
 fn bitwise_crc32c(bytes: &[u8]) -> u32 {
     const REFLECTED_POLYNOMIAL: u32 = 0x82F6_3B78;
     !bytes.iter().fold(u32::MAX, |crc, byte| {

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use polypath_wire::{Auth, Cause, Causes, Chunk, Packet};
+use polypath_wire::{Auth, Cause, Causes, ChecksumPolicy, Chunk, Packet, PacketView, chunk_type};
 use rand_core::Rng;
 use smallvec::SmallVec;
 
@@ -13,7 +13,7 @@ use crate::config::{AssociationConfig, AuthDemand, ChunkTypes, SharedKeys};
 use crate::extension::auth::{
     AuthOffer, AuthPair, AuthProof, AuthVerdict, Covered, Session, Trust, vouch_by_cookie,
 };
-use crate::{AuthenticationChange, Event, KeyError, PathId};
+use crate::{AuthenticationChange, Body, Event, KeyError, PathId};
 
 /// What an association with authentication has.
 #[derive(Debug)]
@@ -180,8 +180,15 @@ impl Association {
     }
 
     /// Puts AUTH in front of a packet that needs it.
+    #[inline]
+    pub(super) fn seal_if_demanded(&mut self, built: &Built, packet: &mut Packet<'static>) {
+        if self.session().is_some_and(|session| session.must_cover(&packet.chunks)) {
+            self.seal(built, packet);
+        }
+    }
+
     #[inline(never)]
-    pub(super) fn seal(&mut self, built: &Built, packet: &mut Packet<'static>) {
+    fn seal(&mut self, built: &Built, packet: &mut Packet<'static>) {
         let Some(auth) = &mut self.auth else { return };
         let Some(session) = &mut auth.session else { return };
         if built.tag == Tag::Peer && session.seal(&auth.keys, &mut packet.chunks) {
@@ -198,6 +205,24 @@ impl Association {
                 None => Trust::Unguarded,
                 Some(_) => Trust::Unproved,
             },
+        }
+    }
+
+    /// Whether nothing in a packet has to be authenticated, nor is there any AUTH, so that all of it is admitted.
+    #[inline]
+    pub(super) fn is_unguarded(&self, body: &Body<'_>) -> bool {
+        let Some(session) = self.session() else { return true };
+        let demanded = session.demanded();
+        let is_plain = |kind: u8| kind != chunk_type::AUTH && !demanded.contains(kind);
+        match body {
+            Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
+                let view = PacketView::parse(bytes, ChecksumPolicy::Ignore);
+                view.is_ok_and(|view| view.every_type(is_plain))
+            }
+            Body::Structured(packet) => {
+                packet.chunks.iter().all(|chunk| is_plain(chunk.chunk_type()))
+            }
+            Body::Damaged { .. } => false,
         }
     }
 

@@ -77,6 +77,9 @@ impl Association {
         let arrival = ArrivedPacket { path, received, stranger, position: 0, tag: 0 };
         let is_accepted = match trust {
             Trust::Unguarded => self.handle_chunks(cx, received, arrival),
+            Trust::Unproved if self.is_unguarded(&received.body) => {
+                self.handle_chunks(cx, received, arrival)
+            }
             trust => self.handle_guarded_chunks(cx, received, arrival, trust),
         };
         if !is_accepted {
@@ -275,7 +278,7 @@ impl Association {
             self.send_shutdown(cx, self.answer_path(path));
         }
         self.announce_messages();
-        if self.reconfig.is_some() {
+        if self.has_deferred_reset() {
             self.settle_deferred_reset();
         }
         self.report_aborted_deliveries();

@@ -17,7 +17,7 @@ use crate::receive::Receiver;
 use crate::transmit::PacketBuilder;
 use crate::transmit::decide::Decision;
 use crate::types::{Capabilities, PathSet};
-use crate::{BlockedCause, Cx, Envelope, Fragmentation, Instant, PathId};
+use crate::{BlockedCause, Cx, Envelope, Fragmentation, Instant, PathId, Tsn};
 
 /// Where a control chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +63,8 @@ pub(super) struct Built {
     pub(super) path: PathId,
     pub(super) tag: Tag,
     pub(super) fragmentation: Fragmentation,
+    /// The first TSN, if there is data and all of it leaves for the first time.
+    pub(super) new_data: Option<Tsn>,
     /// It goes there instead of where the path leads.
     pub(super) newcomer: Option<u16>,
 }
@@ -73,7 +75,8 @@ impl Built {
             true => Fragmentation::Allowed,
             false => Fragmentation::Avoided,
         };
-        Self { path: packet.path, tag, fragmentation, newcomer: None }
+        let new_data = packet.new_data();
+        Self { path: packet.path, tag, fragmentation, new_data, newcomer: None }
     }
 }
 
@@ -137,7 +140,7 @@ impl Association {
         if self.reconfig.is_some() {
             self.send_next_request(cx.now);
         }
-        if self.address_changes.is_some() {
+        if self.has_address_changes_to_send() {
             self.send_address_changes(cx.now);
         }
         if self.only_listens() {
@@ -154,7 +157,7 @@ impl Association {
         match self.build_packet(cx, packet) {
             Some(built) => {
                 if self.auth.is_some() {
-                    self.seal(&built, packet);
+                    self.seal_if_demanded(&built, packet);
                 }
                 observe::packet_sent(cx, built.path, packet);
                 Some(self.finish(built, packet))
@@ -535,7 +538,7 @@ impl Association {
             local,
             remote,
             encapsulation,
-            ecn: self.transmitter.codepoint(path, packet),
+            ecn: self.transmitter.codepoint(path, built.new_data),
             traffic: self.traffic(path),
             fragmentation: built.fragmentation,
             checksum,

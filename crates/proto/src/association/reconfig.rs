@@ -381,6 +381,12 @@ impl Association {
         }
     }
 
+    /// Whether a reset that the peer wants waits for data.
+    #[inline]
+    pub(super) fn has_deferred_reset(&self) -> bool {
+        self.reconfig.as_ref().is_some_and(|own| own.answers.is_deferring())
+    }
+
     /// A reset of the peer's streams that waited for data happens when that is there.
     pub(super) fn settle_deferred_reset(&mut self) {
         // The packet may have ended the association.

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use polypath_wire::{Chunk, Cwr, Ecne, Packet};
+use polypath_wire::{Cwr, Ecne};
 
 use super::outstanding::History;
 use super::{SendCx, Transmitter};
@@ -25,39 +25,18 @@ impl Transmitter {
         self.reactions = is_agreed.then(Box::default);
     }
 
-    /// With what codepoint a packet leaves that is complete: only new data can be marked (draft-stewart-tsvwg-sctpecn-05 sections 5.4
-    /// and 5.5).
+    /// With what codepoint a packet leaves: only new data can be marked (draft-stewart-tsvwg-sctpecn-05 sections 5.4 and 5.5).
+    /// `new_data` is the first TSN of a packet that has nothing but new data.
     #[inline]
-    pub(crate) fn codepoint(&mut self, path: PathId, packet: &Packet<'_>) -> Ecn {
-        if self.reactions.is_some() { self.choose_codepoint(path, packet) } else { Ecn::NotEct }
-    }
-
-    #[inline(never)]
-    fn choose_codepoint(&mut self, path: PathId, packet: &Packet<'_>) -> Ecn {
+    pub(crate) fn codepoint(&mut self, path: PathId, new_data: Option<Tsn>) -> Ecn {
         let Self { reactions: Some(reactions), outstanding, stats, .. } = self else {
             return Ecn::NotEct;
         };
+        let Some(first) = new_data else { return Ecn::NotEct };
         let marks = reactions.path(path);
         if !marks.may_be_capable() {
             return Ecn::NotEct;
         }
-        let mut first = None;
-        for chunk in packet.chunks.iter() {
-            let tsn = match chunk {
-                Chunk::Data(data) => Tsn(data.tsn),
-                Chunk::IData(data) => Tsn(data.tsn),
-                _ => continue,
-            };
-            if !outstanding.contains(tsn) {
-                return Ecn::NotEct;
-            }
-            let sent = outstanding.get(tsn);
-            if sent.transmissions > 1 || sent.history.contains(History::COPIED) {
-                return Ecn::NotEct;
-            }
-            first = first.or(Some(tsn));
-        }
-        let Some(first) = first else { return Ecn::NotEct };
         stats.seldom.ecn_capable_packets_sent += 1;
         marks.on_sent(first, |tsn| !outstanding.contains(tsn) || outstanding.get(tsn).is_acked());
         Ecn::Ect0

@@ -1,6 +1,6 @@
 //! Filling a packet with the DATA that was decided on.
 
-use polypath_wire::{Chunk, Data, DataFlags};
+use polypath_wire::{Chunk, Data, DataFlags, IData};
 
 use super::decide::{self, Decision, Snapshot, Targets, What, train_bytes_beside};
 use super::outstanding::{History, MAX_SPAN, OutstandingChunk};
@@ -215,11 +215,17 @@ impl Transmitter {
         self.zero_window.on_sent();
         let (stream, number, ppid) = (next.stream, next.number, next.ppid);
         let tsn = self.outstanding.next_tsn();
-        if !INTERLEAVED {
-            let (ssn, payload) = (number as u16, next.payload.clone());
-            let data = Data { flags, tsn: tsn.0, stream, ssn, ppid, payload };
-            packet.push_data(Chunk::Data(data), user_bytes);
-        }
+        let payload = next.payload.clone();
+        let chunk = match kind {
+            UserDataChunk::Data => {
+                Chunk::Data(Data { flags, tsn: tsn.0, stream, ssn: number as u16, ppid, payload })
+            }
+            UserDataChunk::IData => {
+                let (mid, ppid_or_fsn) = (number, ppid);
+                Chunk::IData(IData { flags, tsn: tsn.0, stream, mid, ppid_or_fsn, payload })
+            }
+        };
+        packet.push_new(tsn, chunk, kind.as_data(user_bytes));
         // Built in its place in the call, since a chunk is large.
         self.outstanding.push(OutstandingChunk {
             payload: next.payload,
@@ -241,9 +247,6 @@ impl Transmitter {
             sent_at: cx.now,
             reliability: next.reliability,
         });
-        if INTERLEAVED {
-            self.push_i_data(tsn, packet);
-        }
         if matches!(next.reliability, Reliability::Priority(_)) {
             self.note_sent(tsn);
         }
@@ -263,13 +266,6 @@ impl Transmitter {
             let path = path.id;
             self.note_early(cx, path, tsn);
         }
-    }
-
-    /// Adds a chunk that was just noted as sent.
-    fn push_i_data(&mut self, tsn: Tsn, packet: &mut PacketBuilder<'_>) {
-        let chunk = self.outstanding.get(tsn);
-        let data = chunk.to_chunk(self.chunk, tsn, DataFlags::empty());
-        packet.push_data(data, self.chunk.as_data(chunk.user_bytes()));
     }
 
     /// Whether the new chunk that was just taken from the queue asks for its SACK at once (RFC 7053).

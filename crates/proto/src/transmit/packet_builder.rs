@@ -3,8 +3,8 @@
 use polypath_wire::{Chunk, Packet};
 
 use super::Transmitter;
-use crate::PathId;
 use crate::types::UserDataChunk;
+use crate::{PathId, Tsn};
 
 const DATA_HEADER: u32 = UserDataChunk::Data.header_bytes();
 
@@ -18,6 +18,9 @@ pub(crate) struct PacketBuilder<'a> {
     /// Chunks in it; asking the list for its length costs more.
     chunks: u32,
     data_chunks: u32,
+    /// Those of them that leave for the first time, and the TSN of the first.
+    new_chunks: u32,
+    first_new: Tsn,
     /// A single chunk is larger than the path's MTU.
     pub(crate) oversized: bool,
 }
@@ -37,7 +40,16 @@ impl<'a> PacketBuilder<'a> {
     /// An empty packet with room for `capacity` bytes, common header included.
     pub(crate) fn new(path: PathId, capacity: u32, packet: &'a mut Packet<'static>) -> Self {
         packet.chunks.clear();
-        Self { path, left: capacity - 12, packet, chunks: 0, data_chunks: 0, oversized: false }
+        Self {
+            path,
+            left: capacity - 12,
+            packet,
+            chunks: 0,
+            data_chunks: 0,
+            new_chunks: 0,
+            first_new: Tsn(0),
+            oversized: false,
+        }
     }
 
     /// Keeps `bytes` for what is added when the packet is complete.
@@ -51,6 +63,13 @@ impl<'a> PacketBuilder<'a> {
 
     pub(crate) fn has_data(&self) -> bool {
         self.data_chunks > 0
+    }
+
+    /// The first TSN, if the packet has data and all of it leaves for the first time.
+    #[inline]
+    pub(crate) fn new_data(&self) -> Option<Tsn> {
+        let is_new = self.new_chunks > 0 && self.new_chunks == self.data_chunks;
+        is_new.then_some(self.first_new)
     }
 
     /// Bytes left for padded chunks.
@@ -83,6 +102,16 @@ impl<'a> PacketBuilder<'a> {
         self.packet.chunks.push(chunk);
     }
 
+    /// Adds a chunk like [`push_data`](Self::push_data) that leaves for the first time.
+    #[inline]
+    pub(crate) fn push_new(&mut self, tsn: Tsn, chunk: Chunk<'static>, user_bytes: u32) {
+        if self.new_chunks == 0 {
+            self.first_new = tsn;
+        }
+        self.new_chunks += 1;
+        self.push_data(chunk, user_bytes);
+    }
+
     #[inline]
     fn take(&mut self, bytes: u32) {
         self.chunks += 1;
@@ -96,6 +125,20 @@ mod tests {
     use polypath_wire::Chunk;
 
     use super::*;
+
+    #[test]
+    fn new_data_is_told_from_what_leaves_again() {
+        let mut packet = Packet::default();
+        let mut builder = PacketBuilder::new(PathId(0), 1000, &mut packet);
+        let chunk = || Chunk::Shutdown { cumulative_tsn_ack: 1 };
+        builder.push(chunk());
+        assert_eq!(builder.new_data(), None);
+        builder.push_new(Tsn(7), chunk(), 4);
+        builder.push_new(Tsn(8), chunk(), 4);
+        assert_eq!(builder.new_data(), Some(Tsn(7)));
+        builder.push_data(chunk(), 4);
+        assert_eq!(builder.new_data(), None);
+    }
 
     #[test]
     fn only_the_first_chunk_may_be_larger_than_the_packet() {

@@ -107,6 +107,12 @@ impl Association {
                 .all(|path| path.encapsulation != Encapsulation::None && !is_private(path.remote))
     }
 
+    /// Whether there is something to send, and nothing in flight.
+    #[inline]
+    pub(in super::super) fn has_address_changes_to_send(&self) -> bool {
+        self.address_changes.as_ref().is_some_and(|own| own.requests.is_ready())
+    }
+
     /// Sends what waits, if nothing is in flight.
     #[inline(never)]
     pub(in super::super) fn send_address_changes(&mut self, now: Instant) {

@@ -199,10 +199,15 @@ impl Session {
         self.ready.clear();
     }
 
+    /// Whether the peer demands that one of these chunks is authenticated.
+    #[inline]
+    pub(crate) fn must_cover(&self, chunks: &ChunkList<'static>) -> bool {
+        chunks.iter().any(|chunk| self.to_authenticate.contains(chunk.chunk_type()))
+    }
+
     /// Puts AUTH in front of the chunks if the peer demands it of one of them. Returns whether it did.
     pub(crate) fn seal(&mut self, keys: &SharedKeys, chunks: &mut ChunkList<'static>) -> bool {
-        let demanded = self.to_authenticate;
-        if !chunks.iter().any(|chunk| demanded.contains(chunk.chunk_type())) {
+        if !self.must_cover(chunks) {
             return false;
         }
         let (id, algorithm) = (keys.active(), self.algorithm);

@@ -102,12 +102,18 @@ impl EchoView {
 
 impl Reactions {
     /// The state of a path.
+    #[inline]
     pub(crate) fn path(&mut self, path: PathId) -> &mut PathMarks {
         let index = path.index();
         if self.paths.len() <= index {
-            self.paths.resize(index + 1, PathMarks::default());
+            self.extend_to(index);
         }
         &mut self.paths[index]
+    }
+
+    #[cold]
+    fn extend_to(&mut self, index: usize) {
+        self.paths.resize(index + 1, PathMarks::default());
     }
 
     /// The path on which the newest echo had this TSN: an echo is repeated until CWR comes, though its TSN is acknowledged meanwhile.

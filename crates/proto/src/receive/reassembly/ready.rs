@@ -57,9 +57,15 @@ pub struct ReadyMessages {
 impl ReadyMessages {
     #[inline(always)]
     pub(super) fn push(&mut self, complete: Complete) {
-        if self.seldom.is_some() {
+        if let Some(seldom) = &mut self.seldom {
             let tsns = (complete.first, complete.message.fragments.len() as u32);
-            return self.push_watched([tsns], complete.message);
+            let is_plain = complete.message.piece == Piece::Whole;
+            if !is_plain || seldom.open.is_some() || seldom.claims.is_some() {
+                return self.push_watched([tsns], complete.message);
+            }
+            if let Some(joined) = &mut seldom.joined {
+                joined.push(tsns);
+            }
         }
         self.messages.push_back(complete.message);
     }

@@ -46,7 +46,8 @@ struct Begun {
 struct Pick {
     lane: u16,
     slot: Slot,
-    begun: Option<Begun>,
+    /// A part of it was sent.
+    has_begun: bool,
 }
 
 impl MessagesUnderway {
@@ -75,6 +76,12 @@ impl MessagesUnderway {
             begun.bytes += bytes;
             self.bytes += bytes;
         }
+    }
+
+    /// What was sent of a message that was picked.
+    #[inline]
+    fn of(&self, pick: Pick) -> Option<Begun> {
+        if pick.has_begun { self.begun.get(&pick.lane).copied() } else { None }
     }
 
     fn may_begin(&self, bytes: u64) -> bool {
@@ -132,7 +139,7 @@ impl SendQueue {
         max_payload: u32,
     ) -> Option<u32> {
         let pick = self.pick(underway, asking, max_payload)?;
-        let sent = pick.begun.map_or(0, |begun| begun.partial.sent);
+        let sent = underway.of(pick).map_or(0, |begun| begun.partial.sent);
         let left = self.messages.get(pick.slot)?.message.payload.len() - sent;
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
@@ -161,12 +168,16 @@ impl SendQueue {
         asking: Asking,
         max_payload: u32,
     ) -> Option<NextChunk> {
-        let Pick { lane, slot, begun } = self.pick(self.underway.as_ref()?, asking, max_payload)?;
+        let pick = self.pick(self.underway.as_ref()?, asking, max_payload)?;
+        let Pick { lane, slot, has_begun } = pick;
+        if !has_begun && let Some(whole) = self.take_in_one(lane, slot, asking, max_payload) {
+            return Some(whole);
+        }
         let least = self.cost(0);
         let underway = self.underway.as_mut()?;
         let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
         let reliability = *reliability;
-        let mut begun = begun.unwrap_or_else(|| {
+        let mut begun = underway.of(pick).unwrap_or_else(|| {
             let (number, bytes) = (underway.take_mid(message), message.payload.len() as u64);
             underway.bytes += bytes;
             let partial = Partial { slot, number, sent: 0, has_begun: false };
@@ -215,6 +226,43 @@ impl SendQueue {
         let cost = (len as u64 + beyond) as u32;
         let number = partial.number;
         Some(NextChunk { flags, stream, number, ppid, context, cost, payload, reliability })
+    }
+
+    /// Takes a message that fits one chunk, as most do: it is never under way.
+    #[inline]
+    fn take_in_one(
+        &mut self,
+        lane: u16,
+        slot: Slot,
+        asking: Asking,
+        max_payload: u32,
+    ) -> Option<NextChunk> {
+        let least = self.cost(0);
+        let underway = self.underway.as_mut()?;
+        let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
+        let len = message.payload.len();
+        if len > max_payload as usize || message.piece != Piece::Whole {
+            return None;
+        }
+        let number = underway.take_mid(message);
+        let mut flags = DataFlags::BEGIN | DataFlags::END;
+        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        self.named -= usize::from(message.path.is_some());
+        self.waiting -= len as u64;
+        let next = NextChunk {
+            flags,
+            stream: message.stream,
+            number,
+            ppid: message.ppid,
+            context: message.context,
+            cost: (len as u64).max(least) as u32,
+            payload: core::mem::take(&mut message.payload),
+            reliability: *reliability,
+        };
+        self.scheduler.on_taken(lane, len as u64, asking.bundled);
+        self.leave_lane(lane, slot);
+        self.messages.empty(slot);
+        Some(next)
     }
 
     /// Takes a message off its lane of which the rest is not sent; its content stays in its slot.
@@ -280,7 +328,7 @@ impl SendQueue {
         }
         let slot = self.messages.first(lane)?;
         let fits = self.messages.get(slot)?.message.payload.len() <= most as usize;
-        fits.then_some(Pick { lane, slot, begun: None })
+        fits.then_some(Pick { lane, slot, has_begun: false })
     }
 
     #[inline(never)]
@@ -307,7 +355,7 @@ impl SendQueue {
             {
                 let bytes = message.payload.len() as u64;
                 if bytes <= u64::from(most) || !one_waits && underway.may_begin(bytes) {
-                    return Visit::Found(Pick { lane, slot, begun: None });
+                    return Visit::Found(Pick { lane, slot, has_begun: false });
                 }
                 one_waits = true;
                 looks = looks.saturating_sub(1);
@@ -333,6 +381,6 @@ impl SendQueue {
 
 impl Pick {
     fn going_on(lane: u16, begun: Begun) -> Self {
-        Self { lane, slot: begun.partial.slot, begun: Some(begun) }
+        Self { lane, slot: begun.partial.slot, has_begun: true }
     }
 }

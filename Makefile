@@ -72,6 +72,7 @@ lint-house:
 	scripts/check_sizes.py
 	scripts/check_house.py
 	scripts/check_book.py
+	scripts/check_words.py
 	python3 -m unittest discover -s scripts/tests -p 'test_*.py'
 
 lint-no-std:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -14,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import check_house
 import check_layers
 import check_sizes
+import check_words
 import module_uses
 
 
@@ -295,6 +297,45 @@ class House(unittest.TestCase):
         self.write("crates/a/clippy.toml", 'too-many-lines-threshold = 100\ndisallowed-types = ["std::rc::Rc"]\n')
         self.write("crates/b/Cargo.toml", "[package]\nname = 'b'\n")
         self.assertEqual(len(list(check_house.check_lints(self.root))), 2)
+
+
+class Words(unittest.TestCase):
+    """What is not written is found in prose, and only there."""
+
+    def words(self, name: str, text: str) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            path.write_text(textwrap.dedent(text), encoding="utf-8")
+            return [find.word for find in check_words.finds_in(path, name)]
+
+    def test_phrases_are_found(self) -> None:
+        self.assertEqual(self.words("page.md", "Packets that Overtake others.\n"), ["Overtake"])
+        self.assertEqual(self.words("lib.rs", "/// Sent in one go.\nfn f() {}\n"), ["in one go"])
+
+    def test_code_is_no_prose(self) -> None:
+        page = """\
+            The value `overtake` of a key.
+
+                order = "overtake"
+
+            ```toml
+            order = "overtake"
+            ```
+            """
+        self.assertEqual(self.words("page.md", page), [])
+        self.assertEqual(self.words("lib.rs", "// in vain\nlet overtaken = 1;\n"), [])
+
+    def test_what_is_allowed_has_to_be_there(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            subprocess.run(["git", "init", "--quiet", folder], check=True)
+            (root / "README.md").write_text("Packets overtake.\n", encoding="utf-8")
+            reason = "a quotation"
+            self.assertEqual(len(check_words.check(root, [])), 1)
+            self.assertEqual(check_words.check(root, [("README.md", "Packets", reason)]), [])
+            complaints = check_words.check(root, [("README.md", "Packets", reason), ("README.md", "gone", reason)])
+            self.assertEqual(len(complaints), 1)
+            self.assertIn("not needed any more", complaints[0])
 
 
 if __name__ == "__main__":

@@ -196,8 +196,8 @@ pub enum ConnectError {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AssociationError {
-    /// The peer restarted: what it had not acknowledged is lost, streams begin anew, and nobody knows that it is who it
-    /// was (RFC 5062 section 4). The association lives, and continues with
+    /// The peer restarted: what it had not acknowledged is lost, streams restart at SSN 0, and the
+    /// peer may be somebody else (RFC 5062 section 4). The association lives, and continues with
     /// [`accept_restart`](crate::Association::accept_restart).
     #[error("the peer restarted the association")]
     PeerRestarted,

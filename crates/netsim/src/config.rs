@@ -26,8 +26,8 @@ pub struct ChannelConfig {
     /// preamble, checksum and inter-frame gap.
     #[cfg_attr(feature = "serde", serde(default))]
     pub framing: ByteCount,
-    /// Largest IP packet that it carries, in bytes; larger ones are dropped in silence, as by a router behind which ICMP is
-    /// filtered, unless they may be fragmented. Any where it is missing.
+    /// Largest IP packet that it carries, in bytes; larger ones are dropped silently, as by a
+    /// router behind which ICMP is filtered, unless they may be fragmented. Default: no limit.
     #[cfg_attr(feature = "serde", serde(default))]
     pub mtu: Option<ByteCount>,
     /// What waits for the transmitter.

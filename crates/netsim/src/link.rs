@@ -33,8 +33,8 @@ pub use outcome::{Departure, Verdict};
 ///   the time at which it would have arrived.
 /// * When the channel [is cut](Self::cut), packets that wait and the packet being sent are dropped; those already
 ///   propagating have passed the cut and arrive. While it is down, every packet offered is dropped.
-/// * Packets leave in the order in which they were accepted, unless jitter, reordering or a step to a shorter delay let
-///   them overtake.
+/// * Packets leave in the order in which they were accepted, unless jitter, reordering or a step to
+///   a shorter delay changes it.
 #[derive(Debug)]
 pub struct Channel {
     rate: BitRate,
@@ -202,9 +202,10 @@ impl Channel {
         }
     }
 
-    /// When the next packet leaves at the far end; [`take_departure`](Self::take_departure) is due then. Where packets can
-    /// overtake, or the queue decides when they leave it, it is due at the start of transmissions too and gives nothing then. Ask again after every call that
-    /// changes the channel.
+    /// When the next packet leaves at the far end; [`take_departure`](Self::take_departure) is due
+    /// then. If packets can be reordered, or if the queue decides when they leave it, this is also
+    /// the start of a transmission, when nothing departs. Call it again after every change of the
+    /// channel.
     pub fn next_departure(&self) -> Option<Instant> {
         self.next_key().map(|key| key.time)
     }

@@ -34,12 +34,12 @@ const SETTLING: Duration = Duration::from_secs(10);
 pub struct HandmadeExample {
     /// Chunks of 1,000 bytes that were sent, unordered; they are numbered from 1. At most 200.
     pub sent: u16,
-    /// What the sender makes of SACKs that others have overtaken.
+    /// How the sender treats reordered SACKs.
     #[serde(default = "same_path")]
     pub stale_sack: StaleSack,
     /// The acknowledgements, in the order in which they were sent.
     pub sacks: Vec<HandmadeSack>,
-    /// Which of them arrive, in the order of arrival; numbered from 1. All, in their order, where it is missing.
+    /// Which of them arrive, in the order of arrival, numbered from 1. Default: all, in order.
     #[serde(default)]
     pub arrive: Option<Vec<usize>>,
 }

@@ -35,8 +35,8 @@ impl BitRate {
         Self(n.saturating_mul(1_000_000_000))
     }
 
-    /// The mean rate at which `amount` passes in `time`, rounded down. No time at all gives zero for nothing and
-    /// [`BitRate::MAX`] for anything.
+    /// The mean rate at which `amount` passes in `time`, rounded down. If `time` is zero, the rate
+    /// is zero for no bytes and [`BitRate::MAX`] for any others.
     pub const fn of(amount: ByteCount, time: Duration) -> Self {
         if amount.is_zero() {
             return Self::ZERO;

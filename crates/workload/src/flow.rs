@@ -33,7 +33,7 @@ pub struct FlowSpec {
     pub queue: u32,
 }
 
-/// Messages that wait for the transport at most, where nothing is said: as many as in NetPerfMeter.
+/// Default limit of messages that wait for the transport, as in NetPerfMeter.
 pub const DEFAULT_QUEUE: u32 = 1_000;
 
 #[cfg(feature = "serde")]

@@ -122,7 +122,7 @@ pub(crate) struct Load {
     pub seed: Option<u64>,
 }
 
-/// Who sends.
+/// Direction of the data.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DirectionOptions {
     /// The server sends, the client receives

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Judgement, PlaceJudgement, Verdict};
 
-/// Values of a paper that hold where nothing is said.
+/// Default values of a paper.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {

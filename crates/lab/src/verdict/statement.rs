@@ -26,7 +26,7 @@ pub struct Expectations {
     /// What it calculates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calculations: Vec<Calculated>,
-    /// Which values it has where nothing is said.
+    /// Its default values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<Defaults>,
     /// What it concludes.

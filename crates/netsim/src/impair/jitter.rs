@@ -19,7 +19,7 @@ use crate::{Stream, Streams};
 pub struct JitterConfig {
     /// How it is distributed.
     pub extra: Distribution,
-    /// Whether packets may overtake each other by it.
+    /// Whether it may reorder packets.
     #[cfg_attr(feature = "serde", serde(default))]
     pub order: JitterOrder,
 }
@@ -85,7 +85,7 @@ pub enum JitterOrder {
     /// A packet arrives no earlier than the one before it: what delays one delays those behind it, as a queue does.
     #[default]
     Keep,
-    /// Each packet has its own delay, so that packets overtake.
+    /// Each packet has its own delay, so that packets are reordered.
     Overtake,
 }
 

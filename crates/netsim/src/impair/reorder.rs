@@ -4,7 +4,7 @@ use polypath_units::{Duration, Fraction};
 
 use crate::{Chance, Stream, Streams};
 
-/// Packets chosen at random arrive later, so that those behind them overtake.
+/// Random packets arrive later than those behind them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(

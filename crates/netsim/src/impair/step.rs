@@ -6,8 +6,8 @@ use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
 ///
 /// * A new **rate** holds for packets whose transmission starts from then on; the one being sent is sent to its end as it
 ///   was begun. A limit of the queue stays.
-/// * A new **delay** holds for packets whose transmission starts from then on, and so does not reach those that propagate
-///   already: packets overtake where it gets shorter.
+/// * A new **delay** holds for packets whose transmission starts from then on, and so does not
+///   reach those that propagate already: packets are reordered when it gets shorter.
 /// * A new probability of **loss** holds for packets that would arrive from then on.
 /// * A new **MTU** holds for packets that are offered from then on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -21,7 +21,7 @@ pub(crate) struct Medium {
     duplication: Option<Duplication>,
     trace: Option<Arc<RateTrace>>,
     cursor: Cursor,
-    /// Whether packets can overtake.
+    /// Whether packets can be reordered.
     overtaking: bool,
 }
 
@@ -64,7 +64,7 @@ impl Medium {
         medium.is_any().then(|| Box::new(medium))
     }
 
-    /// Whether packets can overtake, so that the next to start can be the next to arrive.
+    /// Whether packets can be reordered, so that the next to start can be the next to arrive.
     pub fn overtaking(&self) -> bool {
         self.overtaking
     }

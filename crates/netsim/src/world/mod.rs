@@ -200,8 +200,8 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         Ok(())
     }
 
-    /// Finds the addresses for [`send_on`](Self::send_on), for who sends often between the same ones. They do not change
-    /// in a run.
+    /// Finds the addresses for [`send_on`](Self::send_on), for callers that send often between the
+    /// same two. Addresses do not change within a run.
     ///
     /// # Errors
     /// `from` is not the node's, or no way leads to `to`.

@@ -52,13 +52,13 @@ presets!(
     /// CMT with what `dreibholz-asymmetric` adds for unequal paths: NR-SACK, buffer splitting, chunk rescheduling, smart
     /// fast retransmit and packet drop reports.
     DreibholzAsymmetric = "dreibholz-asymmetric",
-    /// What ns-2's CMT of 2005 does, for comparing results with it.
+    /// The rules of ns-2's CMT of 2005, for comparing results with it.
     Ns22005 = "ns2-2005",
     /// The rules of ns-2.35's CMT agent, for comparing runs with it packet by packet; its applications read before the SACK
     /// (`association.reads` of scenarios).
     Ns2235 = "ns2-2.35",
-    /// What the SCTP of INET does with the defaults of `dreibholz-model` table 1, and CMT on, for comparing results with
-    /// it; later versions of INET have other defaults.
+    /// The rules of INET's SCTP with the defaults of `dreibholz-model` table 1 and CMT on, for
+    /// comparing results with it. Later versions of INET have other defaults.
     Inet = "inet",
     /// For users: every mechanism that helps on unequal paths, and potentially failed paths.
     Recommended = "recommended",

@@ -17,14 +17,14 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     quantity(
         "fast_retransmit.threshold",
-        "Missing reports that make a TSN lost.",
+        "Missing reports after which a TSN counts as lost.",
         "RFC 9260 section 7.2.4",
         "missing reports, from 1 to 255",
         "3",
     ),
     choice(
         "fast_retransmit.reports",
-        "How many missing reports a SACK is.",
+        "How many missing reports a SACK stands for, and whether time counts as well.",
         "RFC 9260 section 7.2.4; dreibholz-model 3.3; RFC 8985 section 6.2",
         MissingReports::VALUES,
     ),
@@ -36,7 +36,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "fast_retransmit.beyond_window",
-        "When a fast retransmission may leave though the window is full.",
+        "When a fast retransmission may exceed the congestion window.",
         "RFC 9260 section 7.2.4, rule 3; RFC 8540 section 3.15",
         BeyondWindow::VALUES,
     ),
@@ -48,7 +48,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     quantity(
         "delayed_ack.packets",
-        "Packets with data that a SACK answers at most.",
+        "Packets with data after which a SACK is sent at the latest.",
         "RFC 9260 section 6.2",
         "packets, from 1 to 255",
         "2",
@@ -62,7 +62,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "delayed_ack.on_gap",
-        "What a gap in the received TSNs means for delaying the SACK.",
+        "Whether a gap in the received TSNs makes the receiver acknowledge immediately.",
         "RFC 9260 section 6.7; dreibholz-model 3.3",
         GapAck::VALUES,
     ),
@@ -86,55 +86,55 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "delayed_ack.volume",
-        "How much of the way back SACKs may take.",
-        "here: SACKs of several paths have many gap ack blocks",
+        "How much of the return path's capacity SACKs may use.",
+        "Polypath; with several paths, SACKs have many gap ack blocks",
         AckVolume::VALUES,
     ),
     choice(
         "fast_recovery",
-        "Whose losses begin and end fast recovery.",
+        "Scope of fast recovery.",
         "RFC 9260 section 7.2.4; Iyengar, Amer, Stewart 2006",
         FastRecoveryScope::VALUES,
     ),
     choice(
         "handshake",
-        "Over which paths INIT goes.",
+        "Paths on which INIT is sent.",
         "RFC 9260 sections 5.1, 5.2.2 and 5.2.3",
         HandshakePaths::VALUES,
     ),
     choice(
         "path_order",
-        "In which order paths are asked to carry new data.",
-        "dreibholz-model 4.1, table 1; RFC 9260 section 6.4 (primary); the lowest round-trip time is what MPTCP schedulers use",
+        "Order in which the scheduler offers new data to the paths.",
+        "dreibholz-model 4.1, table 1; RFC 9260 section 6.4 (primary); MPTCP schedulers use the lowest round-trip time",
         PathOrder::VALUES,
     ),
     choice(
         "path_fill",
-        "How much a path takes before the next one is asked.",
-        "dreibholz-model 4.1; ns-2 and INET fill a window; runs are our own",
+        "How much one path takes before the next one has its turn.",
+        "dreibholz-model 4.1; ns-2 and INET fill a window; `runs` is Polypath's own",
         PathFill::VALUES,
     ),
     choice(
         "retransmission.fast",
-        "Which path a fast retransmission takes.",
+        "Path of a fast retransmission.",
         "iyengar IV; RFC 9260 section 6.4.1",
         RetransmissionPath::VALUES,
     ),
     choice(
         "retransmission.timer",
-        "Which path a retransmission after a timeout takes.",
+        "Path of a retransmission after a timeout.",
         "iyengar IV; RFC 9260 section 6.4.1",
         RetransmissionPath::VALUES,
     ),
     choice(
         "retransmission.repeated",
-        "What a path's unanswered timeouts mean when a retransmission has timed out too.",
+        "What happens after a retransmission has timed out as well, on paths with unanswered timeouts.",
         "natarajan II",
         RepeatedTimeout::VALUES,
     ),
     choice(
         "retransmission.no_window",
-        "What happens when the path chosen for a retransmission has no window.",
+        "What happens when the congestion window of the path chosen for a retransmission is full.",
         "iyengar IV",
         NoWindow::VALUES,
     ),
@@ -146,21 +146,21 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "failover.detection",
-        "How a path that stops answering is treated.",
+        "How the failure of a path is detected.",
         "natarajan II; RFC 7829",
         FailureDetection::VALUES,
     ),
     quantity(
         "failover.pf_threshold",
-        "Consecutive timeouts that a path may have before it is potentially failed (PFMR).",
+        "Consecutive timeouts that a path may have before it counts as potentially failed (PFMR).",
         "RFC 7829 section 3",
         "timeouts, from 0",
         "0",
     ),
     quantity(
         "failover.primary_switchover",
-        "Consecutive timeouts beyond which another path becomes the primary one for good (PSMR); never where it is \
-         missing.",
+        "Consecutive timeouts beyond which another path becomes the primary path permanently (PSMR). If omitted, \
+         never.",
         "RFC 7829 section 5",
         "timeouts, from 0",
         "5",
@@ -173,17 +173,18 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     quantity(
         "failover.outage_probe_interval",
-        "Longest pause between the heartbeats of a path while no path answers and data waits, early in such an outage a quarter \
-         of the silence; and of a path that has failed while data is sent on others. INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are repeated that often, too. While no path answers, timeouts \
-         count against `association_max_retrans` and `max_init_retransmits` as those of one timer that doubles up to `rto.max`. \
-         With `\"off\"`, and if omitted, heartbeats and timers back off to `rto.max`.",
+        "Longest interval between the heartbeats of a path during an outage, that is while no path answers and data \
+         waits (early in an outage, a quarter of the silence), and of a failed path while data is sent on others. \
+         INIT, COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are retransmitted at this interval as well. During an outage, \
+         timeouts count against `association_max_retrans` and `max_init_retransmits` like those of one timer that \
+         doubles up to `rto.max`. With `\"off\"`, or if omitted, heartbeats and timers back off to `rto.max`.",
         "RFC 9260 sections 6.3.3 and 8.3 without it; RFC 8085 section 3.1.1",
         "time, more than 0, or \"off\"",
         "\"2 s\"",
     ),
     choice(
         "buffer_split",
-        "Which buffers new data of one path may fill only to its share.",
+        "Buffers of which new data on one path may use only its share.",
         "dreibholz-asymmetric IV-B",
         BufferSplit::VALUES,
     ),
@@ -195,92 +196,92 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "buffer_split_shares",
-        "How large the share of a path is.",
+        "Size of a path's share.",
         "dreibholz-asymmetric IV-B (equal)",
         BufferSplitShares::VALUES,
     ),
     choice(
         "send_room_notice",
-        "When a program that met a full send buffer is told that there is room again.",
-        "here: paths of unlike length share one buffer",
+        "When an application that found the send buffer full is notified of free space.",
+        "Polypath; paths of different RTT share one buffer",
         SendRoomNotice::VALUES,
     ),
     choice(
         "blocking_estimation",
-        "Whether new data waits for a quicker path where it would block the buffers on a slow one.",
+        "Whether new data waits for a lower-RTT path if it would block the buffers on a slow path.",
         "Ferlin, Alay, Mehani, Boreli 2016 (BLEST); Raiciu et al. 2012, section 4.2 (penalty)",
         BlockingEstimation::VALUES,
     ),
     choice(
         "earliest_completion",
-        "Whether new data waits for other paths where all that remains is delivered there before it would arrive.",
+        "Whether the last data of a transfer waits for paths that would deliver all of it earlier.",
         "after Lim, Nahum, Towsley, Gibbens 2017 (ECF)",
         EarliestCompletion::VALUES,
     ),
     choice(
         "data_copies",
-        "Whether a second path carries copies of data.",
+        "Whether a second path carries duplicates of data.",
         "draft-zuo-mptcp-scheduler-00",
         DataCopies::VALUES,
     ),
     choice(
         "data_ahead",
-        "Whether a path that data has not measured takes data that no other path can take yet.",
-        "here: what arrives early saves round trips, and what does not costs nothing",
+        "Whether a path whose RTT is not yet measured by data carries data that no other path can take yet.",
+        "Polypath; data that arrives early saves round trips, and a failure costs nothing",
         DataAhead::VALUES,
     ),
     choice(
         "goodput_guard",
-        "Whether paths rest while one of them delivers more than all together.",
-        "here: a control loop over what the other mechanisms achieve",
+        "Whether paths are suspended while one path alone delivers more than all together.",
+        "Polypath; a control loop around the other mechanisms",
         GoodputGuarding::VALUES,
     ),
     choice(
         "reschedule.side",
-        "Which buffer's blocking makes a chunk move to another path.",
+        "Buffers whose blocking causes rescheduling: a chunk is retransmitted on another path before it is lost.",
         "dreibholz-asymmetric IV-C",
         RescheduleSide::VALUES,
     ),
     quantity(
         "reschedule.threshold",
-        "Part of the buffer, or of a path's share of it, that is blocked before a chunk moves.",
+        "Fraction of the buffer, or of a path's share of it, that must be blocked before a chunk is rescheduled.",
         "dreibholz-asymmetric IV-C",
         "a number above 0 and at most 1",
         "0.5",
     ),
     choice(
         "reschedule.traffic",
-        "Which messages' chunks move.",
+        "Messages whose chunks are rescheduled.",
         "dreibholz-asymmetric IV-C",
         RescheduleFor::VALUES,
     ),
     choice(
         "reschedule.old_path",
-        "What the path pays that a chunk leaves.",
+        "Reduction of the congestion window of the path that loses the chunk.",
         "dreibholz-asymmetric IV-C",
         OldPathPays::VALUES,
     ),
     choice(
         "reschedule.conditions",
-        "Which chunks may move.",
+        "Which chunks may be rescheduled.",
         "dreibholz-asymmetric IV-C",
         RescheduleConditions::VALUES,
     ),
     choice(
         "tail_reinjection",
-        "Whether chunks on a slow path are sent again on a faster one when nothing new waits.",
+        "Whether the last outstanding chunks of a slow path are retransmitted on a faster path when no new data waits.",
         "after Raiciu et al. 2012, section 4.2 (opportunistic retransmission)",
         TailReinjection::VALUES,
     ),
     choice(
         "tail_probe",
-        "Whether a path that is silent while nothing more may be sent there is probed before its retransmission timer expires.",
+        "Whether a path without acknowledgements, on which nothing more may be sent, is probed before T3-rtx expires.",
         "after RFC 8985 sections 6.2 and 7",
         TailProbes::VALUES,
     ),
     choice(
         "smart_fast_rtx",
-        "Whether chunks that came from another path report chunks of their new path missing.",
+        "Whether rescheduled or retransmitted chunks count as missing reports for their new path.",
         "dreibholz-asymmetric III-C, IV-D",
         SmartFastRtx::VALUES,
     ),
@@ -292,13 +293,13 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "advertised_window.bytes_counted",
-        "Which bytes of a chunk take room in the receive window, at both ends.",
+        "Bytes of a chunk that count against the receive window, at both ends.",
         "RFC 9260 section 6.2.1; ns-2",
         BytesCounted::VALUES,
     ),
     choice(
         "advertised_window.updates",
-        "How the receiver advertises a window that the application has opened again.",
+        "How the receiver advertises receive-buffer space that the application has freed.",
         "RFC 9260 section 6.2; ns-2",
         WindowUpdates::VALUES,
     ),
@@ -310,31 +311,31 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     parameterized(
         "reneging",
-        "Whether the receiver discards what it has acknowledged in gap blocks.",
+        "Whether the receiver discards data that it has acknowledged in gap ack blocks.",
         "RFC 9260 section 6.2.1",
         &[
             example("never", "Never.", "\"never\""),
             example(
                 "under-pressure",
-                "The highest TSNs, when a lower one needs their room.",
+                "The highest TSNs, when a lower TSN needs the space.",
                 "\"under-pressure\"",
             ),
             example(
                 "simulated",
-                "The highest TSNs, with this probability per packet with data: for tests of senders.",
+                "The highest TSNs, with this probability per packet with data; for testing senders.",
                 "{ simulated = \"5 %\" }",
             ),
         ],
     ),
     choice(
         "peer_reorder_limit",
-        "Whether the sender learns how many chunks may wait above a gap at the peer.",
+        "Whether the sender learns a limit of the peer on chunks above a gap.",
         "Polypath; usrsctp `max_chunks_on_queue`",
         PeerReorderLimit::VALUES,
     ),
     quantity(
         "simulated_reorder_limit",
-        "Chunks that wait above a gap beyond which this receiver drops what lies higher, without a word. If omitted, the receive \
+        "Limit of this receiver on chunks above a gap; it silently drops chunks beyond it. If omitted, the receive \
          window is the only limit.",
         "usrsctp `max_chunks_on_queue`, 512 there",
         "chunks, from 1",
@@ -348,98 +349,93 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     parameterized(
         "authenticated_chunks",
-        "Which chunks the peer must authenticate (AUTH). What the peer demands of this side is met in any case but `off`.",
+        "Chunks that the peer must authenticate (AUTH). Demands of the peer are met with every value except `off`.",
         "RFC 4895",
         &[
             example("off", "Authentication is not offered.", "\"off\""),
             example(
                 "offered",
-                "Authentication is offered, and the peer authenticates what it wants to.",
+                "Authentication is offered, and nothing is demanded of the peer.",
                 "\"offered\"",
             ),
             example(
                 "demanded",
-                "Chunks of these types count only if they are authenticated. A peer without authentication is refused.",
+                "Chunks of these types are discarded unless they are authenticated. A peer without authentication is refused.",
                 "{ demanded = [\"DATA\", \"ABORT\"] }",
             ),
             example(
                 "all",
-                "All but INIT, INIT ACK and SHUTDOWN COMPLETE count only if they are authenticated. A peer without \
-                 authentication is refused.",
+                "All chunks but INIT, INIT ACK and SHUTDOWN COMPLETE are discarded unless they are authenticated. A peer \
+         without authentication is refused.",
                 "\"all\"",
             ),
         ],
     ),
     choice(
         "sack_path",
-        "The path on which SACKs return.",
+        "Path on which SACKs are sent.",
         "RFC 9260 section 6.4; sarwar",
         SackPath::VALUES,
     ),
     choice(
         "rtt_sample",
-        "Which SACKs measure a path's round-trip time.",
+        "SACKs that measure a path's round-trip time.",
         "RFC 9260 section 6.3.1; sarwar IV-C",
         RttSample::VALUES,
     ),
     choice(
         "control_rtt",
-        "How answers to control chunks count as measurements of a path's round-trip time.",
+        "How RTT samples of control chunks count.",
         "RFC 9260 section 8.3",
         ControlRtt::VALUES,
     ),
     choice(
         "sack_request",
-        "When data asks for its SACK at once (I bit).",
+        "When DATA requests an immediate SACK (I bit).",
         "RFC 7053",
         SackRequest::VALUES,
     ),
     choice(
         "stale_sack",
-        "What a SACK proves that another may have overtaken.",
+        "What a SACK means that may have been reordered.",
         "RFC 9260 section 6.2.1; sarwar IV",
         StaleSack::VALUES,
     ),
-    choice(
-        "pacing",
-        "Whether the packets that a window admits are spaced.",
-        "RFC 9002 section 7.7",
-        Pacing::VALUES,
-    ),
+    choice("pacing", "Whether packets are paced.", "RFC 9002 section 7.7", Pacing::VALUES),
     parameterized(
         "burst",
-        "Limit on packets sent in one go.",
+        "Limit on bursts.",
         "RFC 9260 section 6.1",
         &[
             example(
                 "max-burst",
-                "The window is treated as flight + n units while that is less.",
+                "The usable window is at most the flight size plus n units.",
                 "{ max-burst = 4 }",
             ),
             example(
                 "max-burst-after-loss",
-                "The same, but only from the first retransmission of the association on (ns-2).",
+                "As `max-burst`, but only from the first retransmission of the association (ns-2).",
                 "{ max-burst-after-loss = 4 }",
             ),
             example(
                 "max-burst-once",
-                "n packets per path and SACK, however many that one acknowledges; but only once a fast retransmission has been \
-                 cumulatively acknowledged, until it has limited a flush (ns-2.35).",
+                "n packets per path and SACK. Applies once a fast retransmission has been cumulatively acknowledged, until it \
+         has limited one burst (ns-2.35).",
                 "{ max-burst-once = 4 }",
             ),
             example(
                 "max-burst-from-retransmission",
-                "The same limit, from the first time on that a retransmitted chunk is cumulatively acknowledged (ns-2.35's CMT).",
+                "As `max-burst-once`, but permanently from the first cumulative acknowledgement of a retransmitted chunk (ns-2.35's CMT).",
                 "{ max-burst-from-retransmission = 4 }",
             ),
             example(
                 "use-it-or-lose-it",
-                "A larger window is cut to flight + n units.",
+                "The congestion window is reduced to the flight size plus n units.",
                 "{ use-it-or-lose-it = 4 }",
             ),
             example(
                 "congestion-window-limiting",
-                "The same, and the slow-start threshold takes what the window was.",
+                "As `use-it-or-lose-it`, and the slow-start threshold keeps the old window.",
                 "{ congestion-window-limiting = 4 }",
             ),
             example("off", "No limit.", "\"off\""),
@@ -454,7 +450,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     parameterized(
         "path_groups",
-        "Which paths are taken to share a bottleneck, for coupled congestion control.",
+        "Paths that coupled congestion control assumes to share a bottleneck.",
         "dreibholz-asymmetric II",
         &[
             example("all", "All paths of the association are one group.", "\"all\""),
@@ -468,7 +464,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     parameterized(
         "window.initial_cwnd",
-        "Congestion window that a path begins with; RPv1 and RPv2 share it among the paths of a group.",
+        "Initial congestion window of a path; RPv1 and RPv2 divide it among the paths of a group.",
         "RFC 9260 section 7.2.1",
         &[
             example(
@@ -477,12 +473,12 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
                 "\"rfc9260\"",
             ),
             example("bytes", "This many bytes.", "{ bytes = 4380 }"),
-            example("mtu", "This many times the unit of windows.", "{ mtu = 10 }"),
+            example("mtu", "This many units of windows.", "{ mtu = 10 }"),
         ],
     ),
     parameterized(
         "window.initial_ssthresh",
-        "Slow-start threshold that a path begins with.",
+        "Initial slow-start threshold of a path.",
         "RFC 9260 section 7.2.1",
         &[
             example(
@@ -503,43 +499,43 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "window.unit",
-        "Unit of congestion windows: what the formulas take for one MTU.",
+        "Unit of congestion windows: the value that the formulas use for one MTU.",
         "RFC 9260 section 7.2; RFC 4960 section 7.2",
         WindowUnit::VALUES,
     ),
     choice(
         "window.bytes_counted",
-        "Which bytes count against congestion windows.",
+        "Bytes of a chunk that count against congestion windows.",
         "RFC 9260 section 7.2",
         BytesCounted::VALUES,
     ),
     choice(
         "window.slow_start",
-        "How much a SACK lets a window grow in slow start.",
+        "Growth of a congestion window per SACK in slow start.",
         "RFC 9260 section 7.2.1",
         SlowStart::VALUES,
     ),
     choice(
         "window.avoidance",
-        "Which acknowledged bytes let a window grow in congestion avoidance.",
+        "Acknowledged bytes that count for window growth in congestion avoidance.",
         "RFC 9260 section 7.2.2; ns-2",
         AvoidanceBytes::VALUES,
     ),
     choice(
         "window.recovery_growth",
-        "Whether windows grow in fast recovery.",
+        "Whether congestion windows grow during fast recovery.",
         "RFC 9260 section 7.2.1; ns-2",
         RecoveryGrowth::VALUES,
     ),
     choice(
         "window.reduction",
-        "What a path sends while fast recovery halves its window.",
+        "What a path sends while fast recovery halves its congestion window.",
         "RFC 9260 section 7.2.4; RFC 9937",
         Reduction::VALUES,
     ),
     choice(
         "window.idle",
-        "What happens to the window of a path that sends nothing.",
+        "What happens to the congestion window of an idle path.",
         "RFC 9260 section 7.2.1",
         IdleRule::VALUES,
     ),
@@ -566,8 +562,8 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     quantity(
         "rto.margin",
-        "Least time by which the retransmission timeout is above the smoothed round-trip time, for a path whose round trips hardly \
-         vary: a delayed SACK, or one that arrives at the same moment, is not late.",
+        "Minimum difference between RTO and SRTT. On a path whose RTT hardly varies, a delayed SACK would otherwise \
+         count as late.",
         "RFC 6298 section 2.3 (its clock granularity G); Linux adds RTO.Min",
         "time, not above rto.max",
         "\"0 s\"",
@@ -581,7 +577,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     quantity(
         "rto.beta",
-        "Weight of a new sample in the variation of the round-trip time (RTO.Beta).",
+        "Weight of a new sample in the RTT variation (RTO.Beta).",
         "RFC 9260 section 6.3.1",
         "a number above 0 and at most 1",
         "0.25",
@@ -594,32 +590,32 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     parameterized(
         "partial_reliability",
-        "Reliability of messages that do not say it themselves.",
+        "Reliability of messages for which none is set.",
         "RFC 3758; RFC 7496",
         &[
             example("none", "Fully reliable.", "\"none\""),
-            example("timed", "Given up after this time.", "{ timed = \"100 ms\" }"),
+            example("timed", "The message is abandoned after this time.", "{ timed = \"100 ms\" }"),
             example(
                 "limited-retransmissions",
-                "Given up when it would have to be retransmitted more often than this.",
+                "The message is abandoned when it would need more retransmissions than this.",
                 "{ limited-retransmissions = 0 }",
             ),
             example(
                 "priority",
-                "Given up when a message of higher priority, that is with a lower number, needs its room.",
+                "The message is abandoned when one of higher priority (a lower number) needs its buffer space.",
                 "{ priority = 1 }",
             ),
         ],
     ),
     choice(
         "stream_scheduler",
-        "Which stream's message is sent next.",
+        "Order in which the messages of streams are sent.",
         "RFC 8260 section 3",
         StreamScheduler::VALUES,
     ),
     choice(
         "stream_reconfiguration",
-        "Whether streams may begin anew with SSN 0, and be added (RE-CONFIG).",
+        "Whether streams may be reset and added (RE-CONFIG).",
         "RFC 6525",
         StreamReconfiguration::VALUES,
     ),
@@ -637,19 +633,19 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "message_interleaving",
-        "Whether fragments of messages of different streams alternate (I-DATA).",
+        "Whether the fragments of messages of different streams are interleaved (I-DATA).",
         "RFC 8260 section 2",
         MessageInterleaving::VALUES,
     ),
     choice(
         "send_buffer",
-        "Size of the send buffer; configured bytes bound it.",
+        "Size of the send buffer, within the configured limits.",
         "dreibholz-asymmetric IV-A",
         BufferSize::VALUES,
     ),
     choice(
         "receive_buffer",
-        "Size of the receive buffer; configured bytes bound it.",
+        "Size of the receive buffer, within the configured limits.",
         "dreibholz-asymmetric IV-A",
         BufferSize::VALUES,
     ),

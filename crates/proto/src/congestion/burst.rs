@@ -1,4 +1,4 @@
-//! How much a path may send in one go (RFC 9260 section 6.1 D; Max.Burst).
+//! How large a burst of a path may be (RFC 9260 section 6.1 D; Max.Burst).
 //!
 //! The RFC limits a burst per SACK, and takes a SACK for every second packet for granted (section 6.2). A receiver that
 //! takes in many packets at a time answers them with one (a stretch ack); it stands for the SACKs that were left out,

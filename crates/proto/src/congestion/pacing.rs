@@ -9,7 +9,7 @@ use crate::{Duration, Instant};
 /// What may leave beyond the pace when a timer was late: that long at the pace.
 const LATE: Duration = Duration::from_millis(4);
 
-/// What may leave in one go when nothing has waited: that long at the pace, and at least some packets.
+/// Largest burst after an idle time: this long at the pacing rate, and at least some packets.
 const BURST: Duration = Duration::from_micros(500);
 const BURST_PACKETS: u64 = 4;
 

@@ -19,7 +19,7 @@ const LEAST_RATE: u64 = 20_000;
 /// The part of a window per round trip that they may take, where that is more.
 const PART_OF_WINDOW: u128 = 4;
 
-/// What may leave in one go, in bytes.
+/// Largest burst in bytes.
 pub(crate) const BURST: u64 = 8000;
 
 /// Copies that may stay without an answer that measures the path before it is tried with data: the peer answers them

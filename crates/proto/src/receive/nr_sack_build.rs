@@ -29,9 +29,11 @@ pub(crate) enum Promise {
 pub(crate) enum Cut {
     /// The lowest, as in a SACK.
     Lowest,
-    /// Mostly those around what came in last, and at times others in turn. Above what a cut one names, nothing would leave the
-    /// peer's flight before the lowest hole is filled, and beside a path with a long round trip that takes its round trip; and
-    /// if each one named another part, a quick path would wait for several of them, which its small window does not call forth.
+    /// Mostly those around what came in last, and at times others in turn. Above what a cut one
+    /// names, nothing would leave the peer's flight before the lowest hole is filled, and beside a
+    /// path with a long round trip that takes its round trip; and if each SACK named another part,
+    /// a low-RTT path would have to wait for several of them, which its small window does not
+    /// cause.
     InTurn,
 }
 

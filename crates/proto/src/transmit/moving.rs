@@ -75,8 +75,9 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Time until the other paths have filled the buffers with what waits for a chunk on `path`, at what they carry now. None at
-    /// all while nobody knows what they carry, or where the peer keeps only so much above a gap.
+    /// Time until the other paths have filled the buffers with what waits for a chunk on `path`, at
+    /// what they carry now. Zero while their rates are unknown, or if the peer limits the chunks
+    /// above a gap.
     fn until_full(&self, path: PathId) -> Duration {
         if self.config.policies.reschedule.conditions != RescheduleConditions::Stall
             || self.nears_peer_limit()

@@ -126,7 +126,8 @@ impl Receiver {
         Some(sent.offered)
     }
 
-    /// Whether an ordered message neither overtakes another one of its stream nor leaves out one that had to come.
+    /// Whether an ordered message is in the order of its stream, and none before it is missing that
+    /// had to arrive.
     #[inline]
     fn is_next(&mut self, number: u64, stream: u16, before: Option<u64>) -> bool {
         let index = usize::from(stream);

@@ -56,8 +56,9 @@ pub struct StallResult {
 
 /// Stalls in the order of their packets, and the waiting time T_i of each packet.
 ///
-/// A packet that never arrived holds nothing up here: what comes after it was delivered because it was given up, or not
-/// at all. What still waits at the end of the run is no stall: nobody knows yet how long it is.
+/// A packet that never arrived holds nothing up here: what comes after it was delivered because it
+/// was given up, or not at all. What still waits at the end of the run is no stall, since its
+/// length is unknown.
 pub(super) fn stalls(lives: &[Life]) -> (Vec<Stall>, Vec<Duration>) {
     let mut stalls: Vec<Stall> = Vec::new();
     let mut waits = Vec::with_capacity(lives.len());

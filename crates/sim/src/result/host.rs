@@ -38,7 +38,7 @@ pub struct HostResult {
     pub sacks_sent: u64,
     /// NR-SACKs among them.
     pub nr_sacks_sent: u64,
-    /// SACKs received that others had overtaken and that counted for nothing.
+    /// Reordered SACKs received, which were ignored.
     pub stale_sacks: u64,
     /// DATA chunks discarded after they had been acknowledged.
     pub chunks_reneged: u64,

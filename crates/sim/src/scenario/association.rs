@@ -3,7 +3,7 @@
 use polypath_units::Duration;
 use serde::{Deserialize, Serialize};
 
-/// Port of both ends where nothing is said (`dreibholz-model` table 2).
+/// Default port of both ends (`dreibholz-model` table 2).
 const PORT: u16 = 9000;
 
 /// The associations between the hosts. Addresses are those of the paths of the network, and are named by the path.
@@ -11,8 +11,8 @@ const PORT: u16 = 9000;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AssociationPlan {
-    /// The host that begins an association, where it is part of it. Where it is missing, that is host a, and among hosts
-    /// with names of their own the one that the first flow comes from.
+    /// The host that initiates an association, if it is one of its ends. Default: host a; among
+    /// hosts with names of their own, the sender of the first flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// When.

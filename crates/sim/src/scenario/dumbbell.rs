@@ -34,7 +34,7 @@ pub struct DumbbellPath {
     pub access: Access,
     /// The core link between the routers: what faults and steps are about, and results tell of.
     pub bottleneck: Link,
-    /// Single-homed hosts at the routers; none where it is missing.
+    /// Single-homed hosts at the routers. Default: none.
     #[serde(default)]
     pub cross: Option<CrossPlan>,
 }
@@ -61,7 +61,7 @@ pub struct CrossPlan {
     /// Bytes that the link layer adds to each packet.
     #[serde(default)]
     pub framing: ByteCount,
-    /// What waits for the transmitter; 10,000 packets where it is missing.
+    /// Queue of the transmitter. Default: drop-tail with 10,000 packets.
     #[serde(default = "ample_queue")]
     pub queue: Queue,
 }

@@ -57,7 +57,7 @@ link_keys! {
         name: String,
         /// The nodes that it joins; `forward` is from the first to the second.
         ends: [String; 2],
-        /// The network that it belongs to; 0, also where it is missing, belongs to all.
+        /// The network that it belongs to. Default: 0, which belongs to all networks.
         #[serde(default)]
         network: u32,
     }

@@ -27,7 +27,7 @@ pub struct Access {
     /// Bytes that the link layer adds to each packet.
     #[serde(default)]
     pub framing: ByteCount,
-    /// What waits for the transmitter; 10,000 packets where it is missing.
+    /// Queue of the transmitter. Default: drop-tail with 10,000 packets.
     #[serde(default = "ample_queue")]
     pub queue: Queue,
 }
@@ -57,7 +57,7 @@ macro_rules! link_keys {
             /// it is missing.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub mtu: Option<ByteCount>,
-            /// What waits for the transmitter; drop-tail with 100 packets where it is missing.
+            /// Queue of the transmitter. Default: drop-tail with 100 packets.
             #[serde(default)]
             pub queue: Queue,
             /// Packets lost at random, each independently of all others.

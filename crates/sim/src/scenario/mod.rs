@@ -99,7 +99,7 @@ pub struct Run {
     /// Goodput counts from here, in time since the start of the run.
     #[serde(default)]
     pub measure_from: Duration,
-    /// Goodput counts up to here; the end of the run where it is missing.
+    /// End of the interval in which goodput is measured. Default: the end of the run.
     #[serde(default)]
     pub measure_until: Option<Duration>,
 }

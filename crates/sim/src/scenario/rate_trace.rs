@@ -28,10 +28,10 @@ pub struct TraceFile {
     /// What happens at the end of a table; one of Mahimahi always repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_end: Option<AfterEnd>,
-    /// Where in it a run begins; at its begin where it is missing.
+    /// Where a run begins in it. Default: at its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<TraceBegin>,
-    /// What each opportunity of Mahimahi carries of IP packets; 1500 B where it is missing.
+    /// Bytes of IP packets that each opportunity of Mahimahi carries. Default: 1500 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opportunity: Option<ByteCount>,
     /// Hash of its content. Another content is an error where it is given.

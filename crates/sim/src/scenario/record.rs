@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Record {
-    /// Interval of the time series of goodput and windows; none is recorded where it is missing.
+    /// Interval of the time series of goodput and windows. Default: no time series.
     pub series: Option<Duration>,
     /// Whether the series tell what waits at each bottleneck, too.
     #[serde(skip_serializing_if = "Switch::is_off")]

@@ -23,7 +23,7 @@ pub struct SctpSettings {
     pub receive_buffer: ByteCount,
     /// Path MTU, IP header included; with probes, the largest that is tried.
     pub mtu: ByteCount,
-    /// How the MTU of a path is found; `fixed` where it is missing. No router of the simulator sends ICMP.
+    /// How the MTU of a path is found. Default: `fixed`. Routers of the simulator send no ICMP.
     #[serde(default = "fixed", skip_serializing_if = "is_fixed")]
     pub pmtu_discovery: PmtuDiscovery,
     /// Outbound streams to ask for.
@@ -32,8 +32,8 @@ pub struct SctpSettings {
     pub max_inbound_streams: u16,
     /// Which pairs of addresses become paths.
     pub path_pairing: PathPairing,
-    /// Whether the peer may open paths from addresses that it did not name; `off` where it is missing, since nobody translates
-    /// addresses in a simulated network.
+    /// Whether the peer may open paths from addresses that it did not list. Default: `off`, since
+    /// simulated networks do not translate addresses.
     #[serde(default, skip_serializing_if = "is_off")]
     pub address_join: AddressJoin,
     /// Most paths.

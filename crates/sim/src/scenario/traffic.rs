@@ -55,10 +55,10 @@ impl HostName {
 pub struct Flow {
     /// Name in results.
     pub name: String,
-    /// The pair of hosts; the first one where it is missing.
+    /// The pair of hosts. Default: the first.
     #[serde(default)]
     pub pair: Option<String>,
-    /// The sending host. Where it is missing that is host a, or the first of two hosts with names of their own.
+    /// The sending host. Default: host a, or the first of two hosts with names of their own.
     #[serde(default)]
     pub from: Option<String>,
     /// The receiving host. It may be missing where there is only one other than the sending host.
@@ -67,7 +67,7 @@ pub struct Flow {
     /// What carries it.
     #[serde(default)]
     pub transport: Transport,
-    /// The path of a flow that no association carries; the first one where it is missing.
+    /// The path of a flow without association. Default: the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Settings of a TCP connection.
@@ -79,7 +79,7 @@ pub struct Flow {
     /// When the first message is offered, if the association is established by then.
     #[serde(default)]
     pub start: Duration,
-    /// When no more messages are offered; never where it is missing.
+    /// When the source stops. Default: never.
     #[serde(default)]
     pub stop: Option<Duration>,
     /// What is sent.
@@ -99,7 +99,7 @@ pub struct Flow {
     /// The first of them.
     #[serde(default)]
     pub first_stream: u16,
-    /// How reliable the messages are; what `policies.partial_reliability` says where it is missing.
+    /// Reliability of the messages. Default: `policies.partial_reliability`.
     #[serde(default)]
     pub reliability: Option<PartialReliability>,
     /// What the streams are to the sender's stream scheduler, from the first one on: priorities or weights. Those that
@@ -120,7 +120,7 @@ fn default_queue() -> u32 {
 }
 
 impl Flow {
-    /// A flow with every key as it is where it is missing.
+    /// A flow with all keys at their defaults.
     pub fn new(name: impl Into<String>, source: Source) -> Self {
         Self {
             name: name.into(),

@@ -8,7 +8,8 @@ use super::{Service, lock};
 use crate::abi::{IPPROTO_SCTP, option};
 use crate::names::Style;
 
-/// A line for each socket, association and path, and for each option that programs asked for in vain.
+/// A line for each socket, association and path, and for each unsupported option that programs
+/// requested.
 pub(super) fn text(service: &Service) -> String {
     let mut text = String::new();
     let sockets: Vec<_> = lock(&service.sockets).values().cloned().collect();

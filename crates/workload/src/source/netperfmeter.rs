@@ -33,7 +33,7 @@ pub struct NetPerfMeter {
     pub stop: Duration,
     /// Times since the start at which the flow goes on, off, on and so forth; on from the start where there are none.
     pub on_off: Vec<Duration>,
-    /// Who sends.
+    /// Direction of the data.
     pub direction: Direction,
 }
 

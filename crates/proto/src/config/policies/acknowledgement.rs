@@ -12,17 +12,19 @@ policy_enum!(
         Normal = "normal",
         /// When the lowest outstanding TSN of the path is acknowledged (CUC).
         PseudoCumAck = "pseudo-cum-ack",
-        /// The same, followed apart for retransmitted chunks (CUCv2).
+        /// As `pseudo-cum-ack`, with a separate pseudo-cumulative ack for retransmitted chunks
+        /// (CUCv2).
         PseudoCumAckV2 = "pseudo-cum-ack-v2",
     }
 );
 
 policy_enum!(
-    /// What a gap in the received TSNs means for delaying the SACK.
+    /// Whether a gap in the received TSNs makes the receiver acknowledge immediately.
     GapAck {
-        /// Acknowledge at once (RFC 9260 section 6.7).
+        /// Acknowledge immediately (RFC 9260 section 6.7).
         Immediate = "immediate",
-        /// Acknowledge at once while TSNs are missing, but not the packet that brings the last one of them (ns-2).
+        /// Acknowledge immediately while TSNs are missing, but not the packet that fills the last
+        /// gap (ns-2).
         WhileOpen = "while-open",
         /// Delay as usual (delayed ack for CMT, DAC).
         Delayed = "delayed",
@@ -32,9 +34,9 @@ policy_enum!(
 policy_enum!(
     /// How the first DATA of an association is acknowledged.
     FirstData {
-        /// At once (RFC 9260 section 5.1).
+        /// Immediately (RFC 9260 section 5.1).
         Immediate = "immediate",
-        /// As any other (INET).
+        /// Like any other DATA, with delay (INET).
         Delayed = "delayed",
     }
 );
@@ -42,14 +44,15 @@ policy_enum!(
 policy_enum!(
     /// Whether SACKs carry the number of data packets they answer (DAC; bits 7-6 of the SACK flags).
     DacCount {
-        /// Neither sent nor read.
+        /// The count is neither sent nor used.
         Off = "off",
-        /// Sent and read.
+        /// The count is sent and used.
         SackFlags = "sack-flags",
-        /// The same; but whether a SACK has news of several paths, its gap ack blocks say alone (ns-2.35).
+        /// As `sack-flags`, but only the gap ack blocks decide whether a SACK acknowledges data of
+        /// several paths (ns-2.35).
         SackFlagsInGaps = "sack-flags-in-gaps",
-        /// Sent and read, but 0 when SACKs are not delayed, and then worth no missing report: an artefact of ns-2
-        /// that `sarwar` fig. 4 shows.
+        /// As `sack-flags`, but 0 when SACKs are not delayed, which then counts as no missing
+        /// report: an artefact of ns-2 that `sarwar` fig. 4 shows.
         CountZeroWhenNotDelayed = "count-zero-when-not-delayed",
     }
 );
@@ -59,17 +62,19 @@ policy_enum!(
     AckScope {
         /// Packets of all paths together (RFC 9260 section 6.2).
         Association = "association",
-        /// Packets of each path separately: `delayed_ack.packets` of one path make a SACK due, whatever other paths bring.
+        /// Packets of each path separately: `delayed_ack.packets` packets on one path make a SACK
+        /// due, regardless of the other paths.
         Path = "path",
     }
 );
 
 policy_enum!(
-    /// How much of the way back SACKs may take.
+    /// How much of the return path's capacity SACKs may use.
     AckVolume {
-        /// Whatever they need.
+        /// No limit.
         Any = "any",
-        /// A SACK with many gap ack blocks answers more packets: so many that it takes at most 4 % of what their data took.
+        /// A SACK with many gap ack blocks acknowledges more packets, so that it is at most 4 % of
+        /// the size of their data.
         PartOfData = "part-of-data",
     }
 );
@@ -90,17 +95,17 @@ policy_group!(
         count: DacCount,
         /// Which packets count.
         scope: AckScope,
-        /// How much of the way back SACKs may take.
+        /// How much of the return path's capacity SACKs may use.
         volume: AckVolume,
     }
 );
 
 policy_enum!(
-    /// How the receiver advertises a window that the application has opened again.
+    /// How the receiver advertises receive-buffer space that the application has freed.
     WindowUpdates {
-        /// With a SACK of its own, once it is worth it (RFC 9260 section 6.2).
+        /// With a window update, a separate SACK, once enough is free (RFC 9260 section 6.2).
         On = "on",
-        /// With the next SACK only, however little it is (ns-2).
+        /// Only with the next SACK, however little is free (ns-2).
         Off = "off",
     }
 );
@@ -120,12 +125,13 @@ policy_enum!(
     NrSack {
         /// Neither offered nor used.
         Off = "off",
-        /// Chunks are non-renegable once they can be delivered: unordered ones, and those in sequence on their stream.
+        /// Chunks are non-renegable once they can be delivered: unordered chunks, and chunks in
+        /// sequence on their stream.
         Deliverable = "deliverable",
-        /// All chunks are, for a receiver that never reneges (INET `disableReneging`).
+        /// All chunks are non-renegable: the receiver never reneges (INET `disableReneging`).
         All = "all",
-        /// All chunks are, and of more than 124 gap ack blocks a SACK names those around what came in last; every eighth one
-        /// names all, or as many as there is room for, in turn.
+        /// As `all`. With more than 124 gap ack blocks, a SACK contains those around the most
+        /// recent arrivals; every eighth SACK contains all of them, or as many as fit, in turn.
         AllInTurn = "all-in-turn",
     }
 );
@@ -141,7 +147,7 @@ policy_enum!(
 pub enum Reneging {
     /// Never.
     Never,
-    /// The highest TSNs, when a lower one needs their room.
+    /// The highest TSNs, when a lower TSN needs the space.
     UnderPressure,
     /// The highest gap-acknowledged TSNs, with this probability for each packet with DATA: for tests of senders.
     Simulated(Fraction),
@@ -152,7 +158,8 @@ policy_enum!(
     PacketDropReport {
         /// Neither offered nor used.
         Off = "off",
-        /// A damaged packet that reaches the stack is reported, and the sender repairs without reducing its window.
+        /// The receiver reports damaged packets, and the sender retransmits their chunks without
+        /// reducing its congestion window.
         On = "on",
     }
 );
@@ -160,26 +167,31 @@ policy_enum!(
 policy_enum!(
     /// The path on which SACKs return (INET `cmtSackPath`).
     SackPath {
-        /// To the source of the last DATA (RFC 9260 section 6.4).
+        /// The path of the last DATA (RFC 9260 section 6.4).
         LastData = "last-data",
-        /// The primary path; a SACK that reports duplicates, to the source of the last DATA, since SACKs may be lost here.
+        /// The primary path; SACKs that report duplicates use the path of the last DATA, since
+        /// SACKs on the primary path may have been lost.
         Primary = "primary",
-        /// The paths that brought DATA since the last SACK in turn, longest unused first.
+        /// The paths on which DATA arrived since the last SACK, in turn, the longest unused one
+        /// first.
         RoundRobin = "round-robin",
-        /// The path with the smallest smoothed round-trip time; a SACK that reports duplicates, to the source of the last DATA.
+        /// The path with the smallest smoothed round-trip time; SACKs that report duplicates use
+        /// the path of the last DATA.
         SmallestSrtt = "smallest-srtt",
     }
 );
 
 policy_enum!(
-    /// Which SACKs measure a path's round-trip time.
+    /// SACKs that measure a path's round-trip time.
     RttSample {
-        /// Any, whatever path it took (RFC 9260 section 6.3.1, as ns-2 and usrsctp apply it).
+        /// All SACKs, regardless of their path (RFC 9260 section 6.3.1, as applied by ns-2 and
+        /// usrsctp).
         Classic = "classic",
-        /// Only one that came back over the path of the chunk it acknowledges (INET).
+        /// Only SACKs that arrive on the path of the chunk that they acknowledge (INET).
         PathBound = "path-bound",
-        /// The same, and a chunk first acknowledged over another path is measured by the next SACK over its own that
-        /// covers it, even a stale one (INET `cmtSlowPathRTTUpdate`).
+        /// As `path-bound`; in addition, a chunk first acknowledged over another path is measured
+        /// by the next SACK on its own path that covers it, even a stale one (INET
+        /// `cmtSlowPathRTTUpdate`).
         SlowPathUpdate = "slow-path-update",
     }
 );
@@ -189,8 +201,8 @@ policy_enum!(
     ControlRtt {
         /// Like those of data (RFC 9260 section 8.3).
         Counts = "counts",
-        /// As a provisional value, until data measures the path, and again when the last measurement by data is 10 s old:
-        /// control chunks are small and are answered without a delay.
+        /// As provisional values, until data measures the path, and again when the last sample of
+        /// data is 10 s old: control chunks are small and are answered without delay.
         Provisional = "provisional",
     }
 );
@@ -198,10 +210,11 @@ policy_enum!(
 policy_enum!(
     /// When data asks for its SACK at once (I bit, RFC 7053).
     SackRequest {
-        /// When a chunk is moved to another path, sent as a probe, or the last one before a shutdown.
+        /// On rescheduled chunks, on probes, and on the last chunk before a shutdown.
         AtShutdown = "at-shutdown",
-        /// Also when no more data waits to be sent, since the SACK would be delayed until the next message, and when the
-        /// chunk measures the round-trip time of its path, since a delay would count as part of it.
+        /// As `at-shutdown`; also when no more data waits, since the SACK would be delayed until
+        /// the next message, and on chunks that measure the RTT of their path, since the delay
+        /// would be part of the sample.
         WhenNeeded = "when-needed",
     }
 );

@@ -50,7 +50,7 @@ pub enum AuthenticatedChunks {
     /// Authentication is not offered.
     #[default]
     Off,
-    /// Authentication is offered, and the peer authenticates what it wants to.
+    /// Authentication is offered, and nothing is demanded of the peer.
     Offered,
     /// These must be authenticated. A peer without authentication is refused.
     Demanded(ChunkTypes),

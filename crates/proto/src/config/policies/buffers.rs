@@ -6,11 +6,11 @@ policy_enum!(
     /// Which buffers new data of one path may fill only to its share (`dreibholz-asymmetric` section IV-B; INET
     /// `cmtBufferSplitVariant`).
     BufferSplit {
-        /// None: one path may fill them.
+        /// None: one path may fill both buffers.
         None = "none",
         /// The send buffer (`senderOnly`).
         Sender = "sender",
-        /// The receive buffer, as the peer's window shows it (`receiverOnly`).
+        /// The receive buffer, as shown by the peer's receive window (`receiverOnly`).
         Receiver = "receiver",
         /// Both (`bothSides`).
         Both = "both",
@@ -20,20 +20,21 @@ policy_enum!(
 policy_enum!(
     /// Which bytes of a path are compared with its share of a buffer (INET `cmtBufferSplittingUsesOSB`).
     BufferSplitBy {
-        /// Those that take room: sent on it and not yet released.
+        /// Bytes in the buffer: sent on the path and not yet released.
         Buffered = "buffered",
-        /// Those in flight.
+        /// Bytes in flight.
         Outstanding = "outstanding",
     }
 );
 
 policy_enum!(
-    /// How large the share of a path is.
+    /// Size of a path's share.
     BufferSplitShares {
-        /// The same for each path (`dreibholz-asymmetric` section IV-B).
+        /// Equal for all paths (`dreibholz-asymmetric` section IV-B).
         Equal = "equal",
-        /// The same for each, and for the fastest path also what others leave of theirs: a path whose window is small does
-        /// not fill its share, and a fast one may need more than an equal one.
+        /// Equal for all paths, and the fastest path may also use what the others leave unused: a
+        /// path with a small congestion window does not fill its share, and a fast path may need
+        /// more.
         ByNeed = "by-need",
     }
 );
@@ -41,10 +42,11 @@ policy_enum!(
 policy_enum!(
     /// Whether new data waits for a lower-RTT path where it would block the buffers on a slow one (BLEST).
     BlockingEstimation {
-        /// It does not: every path that has window carries data.
+        /// No: every path whose congestion window has room carries data.
         Off = "off",
-        /// It does, if the lower-RTT paths would fill the buffer during a round trip of the slow one; a path that nevertheless
-        /// blocks the one that would carry most alone loses half its window, once per round trip.
+        /// Yes, if the lower-RTT paths would fill the buffer during one round trip of the slow
+        /// path. If a path nevertheless blocks the path that would carry most on its own, its
+        /// congestion window is halved, once per round trip.
         On = "on",
     }
 );
@@ -52,9 +54,9 @@ policy_enum!(
 policy_enum!(
     /// Whether new data waits for other paths where all that remains is delivered there before it would arrive (ECF).
     EarliestCompletion {
-        /// It does not: every path that has window carries data.
+        /// No: every path whose congestion window has room carries data.
         Off = "off",
-        /// It does, once the user has handed over all that it has.
+        /// Yes, once the application has submitted everything.
         On = "on",
     }
 );
@@ -62,11 +64,11 @@ policy_enum!(
 policy_enum!(
     /// Whether the sender learns that the peer drops what lies too far above a gap, although its receive window is open.
     PeerReorderLimit {
-        /// No: such chunks are lost as others are.
+        /// No: chunks beyond such a limit are lost like any others.
         Off = "off",
-        /// After four SACKs that say nothing, the number of chunks that wait above the gap is taken for the limit, and no more are
-        /// sent than fit in. `blocking_estimation` takes the limit for a buffer. It grows again by an eighth after 10 s, and
-        /// after longer pauses where that was wrong.
+        /// After four SACKs without progress, the number of chunks above the gap becomes the limit,
+        /// and no more are sent. `blocking_estimation` treats it as a buffer. The limit grows by an
+        /// eighth after 10 s, and after longer pauses if that was wrong.
         Learned = "learned",
     }
 );
@@ -74,10 +76,10 @@ policy_enum!(
 policy_enum!(
     /// Whether chunks on a slow path are retransmitted on a faster one when nothing new waits.
     TailReinjection {
-        /// They stay where they are.
+        /// No: they stay on their path.
         Off = "off",
-        /// They are, if they arrive earlier so or their answer is late by a quarter of a round trip; nothing new takes the slow path
-        /// for a round trip then.
+        /// Yes, if they arrive earlier there, or if their acknowledgement is late by a quarter of a
+        /// round trip. The slow path then carries no new data for a round trip.
         On = "on",
     }
 );
@@ -85,7 +87,7 @@ policy_enum!(
 policy_enum!(
     /// Which buffer's blocking makes a chunk move (INET `cmtChunkReschedulingVariant`).
     RescheduleSide {
-        /// None: chunks stay on their path until they are lost.
+        /// None: there is no rescheduling.
         None = "none",
         /// The send buffer's.
         Sender = "sender",
@@ -99,35 +101,37 @@ policy_enum!(
 policy_enum!(
     /// Which traffic is rescheduled.
     RescheduleFor {
-        /// Any.
+        /// All messages.
         All = "all",
-        /// Ordered messages only; for unordered ones NR-SACK does it (`dreibholz-asymmetric` section IV-C).
+        /// Only ordered messages; for unordered ones, NR-SACK solves the problem
+        /// (`dreibholz-asymmetric` section IV-C).
         Ordered = "ordered",
     }
 );
 
 policy_enum!(
-    /// What the path pays that a chunk leaves.
+    /// Reduction of the congestion window of the path that loses the chunk.
     OldPathPays {
-        /// The chunk's size, never below 1 MTU (`dreibholz-asymmetric` section IV-C).
+        /// By the chunk's size, but not below 1 MTU (`dreibholz-asymmetric` section IV-C).
         ChunkSize = "chunk-size",
-        /// Half its window, as for a loss (INET).
+        /// By half, as for a loss (INET).
         Half = "half",
     }
 );
 
 policy_enum!(
-    /// Which chunks may move.
+    /// Which chunks may be rescheduled.
     RescheduleConditions {
-        /// The lowest one that blocks, if it is on another path; one that has moved already, after a round-trip time of its
-        /// path (`dreibholz-asymmetric` section IV-C).
+        /// The lowest chunk that blocks, if it is on another path; a chunk that was rescheduled
+        /// before, only after a round-trip time of its path (`dreibholz-asymmetric` section IV-C).
         Paper = "paper",
-        /// Only one that never moved, and was sent on the other path or over two round-trip times ago, to a path that is
-        /// not in fast recovery (INET). With `old_path = half`, a path that is in fast recovery when a chunk leaves it takes
-        /// no chunks but lost ones for a round-trip time.
+        /// Only a chunk that was never rescheduled, and was sent on the other path or more than two
+        /// round-trip times ago, to a path that is not in fast recovery (INET). With `old_path =
+        /// half`, a path that loses a chunk during fast recovery carries only lost chunks for a
+        /// round-trip time.
         Inet = "inet",
-        /// As `paper`, but only where the chunk is late, or the buffers will be full before it is answered on its own path and it is
-        /// answered sooner on the other one. Polypath's own.
+        /// As `paper`, but only if the chunk is late, or if the buffers will be full before it is
+        /// acknowledged on its own path and the other path would be faster (Polypath).
         Stall = "stall",
     }
 );
@@ -144,7 +148,7 @@ policy_group!(
         traffic: RescheduleFor,
         /// What the old path pays.
         old_path: OldPathPays,
-        /// Which chunks may move.
+        /// Which chunks may be rescheduled.
         conditions: RescheduleConditions,
     }
 );
@@ -157,9 +161,9 @@ policy_enum!(
         Bytes = "bytes",
         /// Without limit.
         Infinite = "infinite",
-        /// Enough for fast retransmissions: 2 max(RTT) sum(bandwidth).
+        /// Enough for fast retransmissions: 2 max(RTT) × sum(bandwidth).
         AutoFast = "auto-fast",
-        /// Enough for timeouts: (3 max(RTT) + max(RTO)) sum(bandwidth).
+        /// Enough for timeouts: (3 max(RTT) + max(RTO)) × sum(bandwidth).
         AutoTimeout = "auto-timeout",
     }
 );

@@ -5,9 +5,11 @@ use super::{policy_enum, policy_group};
 policy_enum!(
     /// Which missing reports count (Iyengar, Amer, Stewart 2006; INET `cmtUseSFR`).
     SplitFastRetransmit {
-        /// Below the highest TSN newly acknowledged, whatever its path (RFC 9260 section 7.2.4).
+        /// Reports for TSNs below the highest newly acknowledged TSN of any path (RFC 9260 section
+        /// 7.2.4).
         Off = "off",
-        /// Split fast retransmit (SFR): below the highest TSN newly acknowledged *on the same path*.
+        /// Split fast retransmit (SFR): reports for TSNs below the highest TSN newly acknowledged
+        /// *on the same path*.
         Sfr = "sfr",
     }
 );
@@ -15,10 +17,10 @@ policy_enum!(
 policy_enum!(
     /// How often missing reports may retransmit one TSN.
     PerTsn {
-        /// Once; after that only T3 repairs it (RFC 9260 section 7.2.4).
+        /// Once; after that, only T3-rtx retransmits it (RFC 9260 section 7.2.4).
         Once = "once",
-        /// Again, when chunks sent after its retransmission on the same path are reported (MFR; Caro, Amer, Stewart
-        /// 2004; ns-2 `Agent/SCTP/MultipleFastRtx`).
+        /// Again, once chunks that were sent after its retransmission on the same path are
+        /// acknowledged (MFR; Caro, Amer, Stewart 2004; ns-2 `Agent/SCTP/MultipleFastRtx`).
         Multiple = "multiple",
     }
 );
@@ -26,25 +28,29 @@ policy_enum!(
 policy_enum!(
     /// When a fast retransmission may leave though the window is full: one packet, at once.
     BeyondWindow {
-        /// With the loss that begins a fast recovery (RFC 9260 section 7.2.4, rule 3).
+        /// Only for the loss that starts a fast recovery (RFC 9260 section 7.2.4, rule 3).
         OncePerRecovery = "once-per-recovery",
-        /// With every SACK that tells of a loss (RFC 4960 section 7.2.4, rule 3; ns-2, INET).
+        /// For every SACK that reports a loss (RFC 4960 section 7.2.4, rule 3; ns-2, INET).
         EveryLoss = "every-loss",
     }
 );
 
 policy_enum!(
-    /// How many missing reports a SACK is.
+    /// How many missing reports a SACK stands for, and whether time counts as well.
     MissingReports {
-        /// One (RFC 9260 section 7.2.4), or as many as delayed acknowledgement for CMT counts.
+        /// A SACK stands for one missing report (RFC 9260 section 7.2.4), or for as many as delayed
+        /// acknowledgement for CMT (DAC) counts.
         PerSack = "per-sack",
-        /// As many; but what was sent a quarter of a round trip more than one ago is lost at once when something arrives that
-        /// was sent later on its path: a SACK that arrives before earlier ones stands for them (RACK, RFC 8985 section 6.2, for TCP).
+        /// As `per-sack`. In addition, a chunk sent more than 1.25 round trips ago counts as lost
+        /// as soon as a chunk sent later on its path is acknowledged, since a reordered SACK may
+        /// stand for several (RACK, RFC 8985 section 6.2, for TCP).
         Overdue = "overdue",
-        /// As many, as long as the path keeps the order; and what is a round trip and a reordering window old is lost as soon as
-        /// something that was sent later on its path has arrived, with a timer of its own. The window begins with a quarter
-        /// of a round trip, grows to what came late, up to a round trip, and shrinks after recoveries that did not need it;
-        /// a reaction to losses that were none is taken back (after RACK, RFC 8985).
+        /// As `per-sack` while the path keeps packets in order. In addition, a chunk older than a
+        /// round trip plus a reordering window counts as lost as soon as a chunk sent later on its
+        /// path has arrived; a timer of its own covers the end. The window starts at a quarter of a
+        /// round trip, grows with the reordering seen, up to one round trip, and shrinks after
+        /// recoveries that did not need it. The reaction to a spurious loss is undone (after RACK,
+        /// RFC 8985).
         Adaptive = "adaptive",
     }
 );
@@ -54,7 +60,7 @@ policy_group!(
     FastRetransmit {
         /// Which missing reports count.
         split: SplitFastRetransmit,
-        /// Missing reports that make a TSN lost.
+        /// Missing reports after which a TSN counts as lost.
         #[cfg_attr(feature = "serde", serde(deserialize_with = "super::values::positive"))]
         threshold: u8,
         /// How many of them a SACK is.
@@ -67,7 +73,7 @@ policy_group!(
 );
 
 policy_enum!(
-    /// Whose losses begin and end fast recovery.
+    /// Scope of fast recovery.
     FastRecoveryScope {
         /// One recovery for the association (RFC 9260 section 7.2.4).
         AssociationWide = "association-wide",
@@ -80,9 +86,10 @@ policy_enum!(
     /// Whether chunks that came from another path report chunks of their new path missing (`dreibholz-asymmetric`
     /// sections III-C and IV-D; INET `cmtSmartFastRTX`).
     SmartFastRtx {
-        /// They do.
+        /// Yes: a late acknowledgement of the original counts as a missing report on the new path
+        /// (RFC 9260).
         Off = "off",
-        /// They do not: an acknowledgement of the original that is late tells nothing about the new path.
+        /// No: a late acknowledgement of the original says nothing about the new path.
         On = "on",
     }
 );
@@ -90,11 +97,11 @@ policy_enum!(
 policy_enum!(
     /// Whether a path that is silent at the tail is probed before T3-rtx expires (after RFC 8985 section 7).
     TailProbes {
-        /// It is not: T3-rtx finds what no later chunk reports missing.
+        /// No: only T3-rtx detects losses that no later chunk reports.
         Off = "off",
-        /// It is, after two round trips without an answer, and the delay of SACKs where only one packet is in flight there:
-        /// its last chunk is retransmitted, once, on the lowest-RTT path. When that is answered, what was overdue before is
-        /// lost as after missing reports.
+        /// Yes, after two round trips without an acknowledgement (plus the SACK delay if only one
+        /// packet is in flight): the path's last chunk is retransmitted once, on the lowest-RTT
+        /// path. When that is acknowledged, overdue chunks count as lost, as after missing reports.
         TwoRtts = "two-rtts",
     }
 );
@@ -113,11 +120,13 @@ policy_enum!(
 policy_enum!(
     /// What a SACK proves that may have arrived after a later one, which took a faster path (`sarwar` section IV and fig. 6).
     StaleSack {
-        /// SACKs below the cumulative ack are dropped; an equal one tells the window, and what it no longer acknowledges
-        /// was reneged if it also acknowledges something for the first time (RFC 9260 section 6.2.1).
+        /// SACKs below the cumulative ack are dropped. One with an equal cumulative ack updates the
+        /// peer's receive window; chunks that it no longer acknowledges count as reneged if it also
+        /// acknowledges new ones (RFC 9260 section 6.2.1).
         Classic = "classic",
-        /// At an equal cumulative ack a TSN counts as reneged only if the SACK came over the path that had
-        /// acknowledged it; otherwise such a SACK makes neither missing reports nor window.
+        /// With an equal cumulative ack, a TSN counts as reneged only if the SACK arrived on the
+        /// path that had acknowledged it. Otherwise the SACK yields neither missing reports nor a
+        /// receive window.
         SamePath = "same-path",
     }
 );

@@ -8,9 +8,9 @@ policy_enum!(
     StreamScheduler {
         /// First come, first served (`SCTP_SS_FCFS`).
         Fcfs = "fcfs",
-        /// The streams in turn, a message each (`SCTP_SS_RR`).
+        /// One message of each stream in turn (`SCTP_SS_RR`).
         RoundRobin = "round-robin",
-        /// The streams in turn, a packet each (`SCTP_SS_RR_PKT`).
+        /// One packet of each stream in turn (`SCTP_SS_RR_PKT`).
         RoundRobinPerPacket = "round-robin-per-packet",
         /// The stream with the highest priority, that is the lowest number (`SCTP_SS_PRIO`).
         Priority = "priority",
@@ -26,7 +26,7 @@ policy_enum!(
     StreamReconfiguration {
         /// Neither offered nor used.
         Off = "off",
-        /// Either side may let streams begin anew, and add streams.
+        /// Either side may reset streams and add streams.
         On = "on",
     }
 );
@@ -36,10 +36,12 @@ policy_enum!(
     AddressReconfiguration {
         /// Neither offered nor used.
         Off = "off",
-        /// Either side may add and delete its addresses, by chunks that are authenticated (RFC 4895): authentication is offered, too.
+        /// Either side may add and delete its addresses with authenticated chunks (RFC 4895);
+        /// authentication is offered as well.
         Authenticated = "authenticated",
-        /// The same with a peer that has no authentication (`asconf_auth_nochk` of usrsctp): whoever knows the verification tag can
-        /// change the addresses of the peer. For networks, or a layer below, that keep others away.
+        /// As `authenticated`, but also with peers without authentication (`asconf_auth_nochk` of
+        /// usrsctp). Anybody who knows the verification tag can change the peer's addresses; only
+        /// for protected networks or lower layers.
         Unauthenticated = "unauthenticated",
     }
 );
@@ -47,9 +49,10 @@ policy_enum!(
 policy_enum!(
     /// User message interleaving (I-DATA, RFC 8260), when both sides have it.
     MessageInterleaving {
-        /// Neither offered nor used: fragments of a message follow each other.
+        /// Neither offered nor used: the fragments of a message are sent one after the other.
         Off = "off",
-        /// Fragments of messages of different streams alternate, as the stream scheduler says.
+        /// Fragments of messages of different streams are interleaved in the order of the stream
+        /// scheduler.
         On = "on",
     }
 );

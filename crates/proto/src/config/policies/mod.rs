@@ -33,7 +33,7 @@ policy_group!(
         delayed_ack: DelayedAck,
         /// Scope of fast recovery.
         fast_recovery: FastRecoveryScope,
-        /// Over which paths INIT goes.
+        /// Paths on which INIT is sent.
         handshake: HandshakePaths,
         /// Order of paths for new data.
         path_order: PathOrder,
@@ -49,7 +49,7 @@ policy_group!(
         buffer_split_by: BufferSplitBy,
         /// How large the shares are.
         buffer_split_shares: BufferSplitShares,
-        /// When a program that met a full send buffer is told that there is room again.
+        /// When an application that found the send buffer full is notified of free space.
         send_room_notice: SendRoomNotice,
         /// Whether new data keeps off paths on which it would block the buffers.
         blocking_estimation: BlockingEstimation,
@@ -57,9 +57,10 @@ policy_group!(
         earliest_completion: EarliestCompletion,
         /// Copies of data on a second path.
         data_copies: DataCopies,
-        /// Whether a path that data has not measured takes data that no other path can take yet.
+        /// Whether a path whose RTT is not yet measured by data carries data that no other path can
+        /// take yet.
         data_ahead: DataAhead,
-        /// Whether paths rest while one of them delivers more than all together.
+        /// Whether paths are suspended while one path alone delivers more than all together.
         goodput_guard: GoodputGuarding,
         /// Chunk rescheduling.
         reschedule: Reschedule,
@@ -77,7 +78,7 @@ policy_group!(
         nr_sack: NrSack,
         /// Whether the receiver takes acknowledgements back.
         reneging: Reneging,
-        /// Whether the sender learns how many chunks may wait above a gap at the peer.
+        /// Whether the sender learns a limit of the peer on chunks above a gap.
         peer_reorder_limit: PeerReorderLimit,
         /// Chunks that wait above a gap beyond which this receiver drops what lies higher, as usrsctp does beyond 512. `None`: none.
         simulated_reorder_limit: Option<u32>,
@@ -107,7 +108,7 @@ policy_group!(
         window: Window,
         /// Retransmission timeout.
         rto: Rto,
-        /// Reliability of messages that do not say it themselves.
+        /// Reliability of messages for which none is set.
         partial_reliability: PartialReliability,
         /// Order of streams.
         stream_scheduler: StreamScheduler,

@@ -6,9 +6,9 @@ use crate::Duration;
 policy_enum!(
     /// Congestion control (`dreibholz-asymmetric` section II; INET `cmtCCVariant`).
     CongestionAlgorithm {
-        /// RFC 9260 section 7.2 on each path (the same as `cmt`; INET `cmtCCVariant = off`).
+        /// RFC 9260 section 7.2 on each path (as `cmt`; INET `cmtCCVariant = off`).
         Rfc9260 = "rfc9260",
-        /// The same on each path, uncoupled: fair per path (INET `cmt`).
+        /// RFC 9260 section 7.2 on each path, uncoupled: fair per path (INET `cmt`).
         Uncoupled = "cmt",
         /// Resource pooling by slow-start thresholds (CMT/RPv1; INET `cmtrpv1`).
         RpV1 = "cmt-rp-v1",
@@ -20,11 +20,12 @@ policy_enum!(
         Olia = "olia",
         /// Balanced linked adaptation (BALIA; draft-walid-mptcp-congestion-control).
         Balia = "balia",
-        /// CUBIC (RFC 9438) with HyStart++ (RFC 9406) on each path, uncoupled: for one path that is long or fast.
-        /// `window.slow_start` does not apply.
+        /// CUBIC (RFC 9438) with HyStart++ (RFC 9406) on each path, uncoupled: for a single long or
+        /// fast path. `window.slow_start` does not apply.
         Cubic = "cubic",
-        /// BBR version 3 (draft-ietf-ccwg-bbr) on each path, uncoupled: for paths that lose packets at random or have long
-        /// queues. `window.slow_start`, `window.reduction`, `window.idle` and thresholds do not apply.
+        /// BBR version 3 (draft-ietf-ccwg-bbr) on each path, uncoupled: for paths with random loss
+        /// or long queues. `window.slow_start`, `window.reduction`, `window.idle` and thresholds do
+        /// not apply.
         Bbr = "bbr",
     }
 );
@@ -51,15 +52,15 @@ impl CongestionAlgorithm {
 policy_enum!(
     /// Explicit congestion notification (ECN, draft-stewart-tsvwg-sctpecn), when both sides have it.
     ExplicitCongestionNotification {
-        /// Neither offered nor used: congestion shows as loss only.
+        /// Neither offered nor used: only losses signal congestion.
         Off = "off",
-        /// New data is sent as ECN-capable (ECT(0)). Where a queue marks it, the congestion window falls as after a loss, and
-        /// nothing has to be retransmitted.
+        /// New data is sent as ECN-capable (ECT(0)). When a queue marks it, the congestion window
+        /// is reduced as after a loss, without a retransmission.
         On = "on",
     }
 );
 
-/// Limit on packets sent in one go, as bursts of n units beyond what is in flight.
+/// Limit on bursts: n units beyond the flight size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -71,12 +72,13 @@ pub enum Burst {
     /// The window is treated as flight + n units while that is less (RFC 9260 section 6.1 D; INET
     /// `useItOrTempLoseIt`).
     MaxBurst(u32),
-    /// The same, but only from the first retransmission of the association on (ns-2).
+    /// As `max-burst`, but only from the first retransmission of the association (ns-2).
     MaxBurstAfterLoss(u32),
-    /// n packets per path and SACK, however many that one acknowledges; but only once a fast retransmission has been cumulatively
-    /// acknowledged, until it has limited a flush (ns-2.35).
+    /// n packets per path and SACK. Applies once a fast retransmission has been cumulatively
+    /// acknowledged, until it has limited one burst (ns-2.35).
     MaxBurstOnce(u32),
-    /// The same limit, from the first time on that a retransmitted chunk is cumulatively acknowledged (ns-2.35's CMT).
+    /// As `max-burst-once`, but permanently from the first cumulative acknowledgement of a
+    /// retransmitted chunk (ns-2.35's CMT).
     MaxBurstFromRetransmission(u32),
     /// A larger window is cut to flight + n units (INET `useItOrLoseIt`; Allman, Blanton 2005).
     UseItOrLoseIt(u32),
@@ -87,12 +89,13 @@ pub enum Burst {
 }
 
 policy_enum!(
-    /// Unit of congestion windows: what the formulas take for one MTU.
+    /// Unit of congestion windows: the value that the formulas use for one MTU.
     WindowUnit {
-        /// The largest DATA chunk of the path, as its bytes are counted, so that a window of one admits one packet (RFC
+        /// The largest DATA chunk of the path, so that a window of one unit admits one packet (RFC
         /// 9260 section 7.2: PMDCS).
         Pmdcs = "pmdcs",
-        /// The path's MTU with all headers, so that a window of one admits two packets (RFC 4960; INET, Linux).
+        /// The path's MTU with all headers, so that a window of one unit admits two packets (RFC
+        /// 4960; INET, Linux).
         PathMtu = "path-mtu",
     }
 );
@@ -108,44 +111,45 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// How much a SACK lets a window grow in slow start.
+    /// Growth of a congestion window per SACK in slow start.
     SlowStart {
-        /// By one unit at most (RFC 9260 section 7.2.1, L = 1).
+        /// At most one unit (RFC 9260 section 7.2.1, L = 1).
         PerSack = "per-sack",
-        /// By one unit for every second packet that it acknowledges, as if no SACK had been lost, or arrived after one on a lower-RTT
-        /// path.
+        /// One unit for every second packet that it acknowledges, as if no SACK had been lost or
+        /// reordered between paths.
         PerSecondPacket = "per-second-packet",
     }
 );
 
 policy_enum!(
-    /// Which acknowledged bytes let a window grow in congestion avoidance.
+    /// Acknowledged bytes that count for window growth in congestion avoidance.
     AvoidanceBytes {
         /// All of them (RFC 9260 section 7.2.2, partial_bytes_acked).
         All = "all",
-        /// Those that are cumulatively acknowledged when the window was full, and those in gap blocks when the path's pseudo-cumulative
-        /// ack advances (ns-2.35).
+        /// Bytes that are cumulatively acknowledged while the window was full, and bytes in gap ack
+        /// blocks when the path's pseudo-cumulative ack advances (ns-2.35).
         OfFullWindow = "of-full-window",
     }
 );
 
 policy_enum!(
-    /// Whether windows grow in fast recovery.
+    /// Whether congestion windows grow during fast recovery.
     RecoveryGrowth {
         /// No (RFC 9260 section 7.2.1).
         Off = "off",
-        /// As outside of it (ns-2.35's CMT).
+        /// Yes, as outside of fast recovery (ns-2.35's CMT).
         On = "on",
     }
 );
 
 policy_enum!(
-    /// What a path sends while fast recovery halves its window.
+    /// What a path sends while fast recovery halves its congestion window.
     Reduction {
-        /// Nothing until half the window has left the network, and then whatever half a window has room for (RFC 9260 section
-        /// 7.2.4).
+        /// Nothing until half the window has left the network, then whatever the halved window
+        /// admits (RFC 9260 section 7.2.4).
         AtOnce = "at-once",
-        /// Half of what arrives, over the whole round trip, and never more than arrives (RFC 9937).
+        /// Half of what is delivered, spread over the round trip, and never more than is delivered
+        /// (RFC 9937).
         Proportional = "proportional",
     }
 );
@@ -153,11 +157,13 @@ policy_enum!(
 policy_enum!(
     /// What happens to the window of a path that sends nothing (RFC 9260 section 7.2.1).
     IdleRule {
-        /// Halved per RTO, not below 4 PMDCS; the slow-start threshold remembers it.
+        /// It is halved per RTO, but not below 4 PMDCS; the slow-start threshold keeps the old
+        /// value.
         Rfc9260 = "rfc9260",
-        /// Back to its initial size after one RTO, if it is larger (INET; RFC 5681 section 4.1).
+        /// It returns to its initial value after one RTO if it is larger (INET; RFC 5681 section
+        /// 4.1).
         Reset = "reset",
-        /// Kept.
+        /// It stays.
         Keep = "keep",
     }
 );
@@ -165,9 +171,9 @@ policy_enum!(
 policy_enum!(
     /// Whether user data may be sent to an address that was named in the handshake but not yet confirmed.
     DataBeforeConfirmation {
-        /// On confirmed paths from the first moment (RFC 9260 section 5.4).
+        /// Yes (RFC 9260 section 5.4).
         On = "on",
-        /// Not before every path is confirmed or has failed (ns-2).
+        /// No: only once every path is confirmed or has failed (ns-2).
         Off = "off",
     }
 );
@@ -187,11 +193,11 @@ pub enum InitialCwnd {
     Rfc9260,
     /// This many bytes.
     Bytes(u32),
-    /// This many times the unit of windows.
+    /// This many units of windows.
     Mtu(u32),
 }
 
-/// Slow-start threshold that a path begins with.
+/// Initial slow-start threshold of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -370,12 +376,13 @@ mod tests {
 }
 
 policy_enum!(
-    /// Whether the packets that a window admits are spaced.
+    /// Whether packets are paced.
     Pacing {
-        /// No: they leave as soon as the window admits them.
+        /// No: packets are sent as soon as the congestion window admits them.
         Off = "off",
-        /// Yes: after a burst of four packets, or of half a millisecond, at the controller's rate; without one, at 5/4 of a
-        /// window per round trip, and in slow start at two windows. While a loss reduces the window, SACKs set the pace.
+        /// Yes: after a burst of four packets, or of half a millisecond, at the controller's pacing
+        /// rate. Controllers without one pace 5/4 of a window per round trip, and two windows in
+        /// slow start. While a loss reduces the window, SACKs clock the packets.
         On = "on",
     }
 );

@@ -1,5 +1,5 @@
-//! Abandoned chunks: they stay among the outstanding data until the peer has moved its cumulative TSN ack over them, but count
-//! for nothing (RFC 3758 section 3.5, A2).
+//! Abandoned chunks: they stay among the outstanding data until the peer has moved its cumulative
+//! TSN ack over them, but are not in flight and are never retransmitted (RFC 3758 section 3.5, A2).
 
 use core::mem::take;
 

@@ -5,11 +5,13 @@ mod commands;
 mod connecting;
 mod doctor;
 mod failure;
+mod help;
 mod interfaces;
 mod keys;
 mod kind;
 mod local_addresses;
 mod meter;
+mod names;
 mod network_picture;
 mod output;
 mod picture;
@@ -23,6 +25,7 @@ mod sctp_args;
 mod seed;
 mod settings;
 mod suggestion;
+mod table;
 #[cfg(target_os = "linux")]
 mod test_bed;
 mod time;
@@ -50,7 +53,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let matches = reads_negative_numbers(Cli::command()).get_matches();
+    let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let code = match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,6 +65,11 @@ fn main() -> ExitCode {
     };
     output::finish();
     code
+}
+
+/// The command line as users see it.
+fn command() -> clap::Command {
+    reads_negative_numbers(names::with_aliases(help::unbroken(Cli::command())))
 }
 
 /// The command with options that take what begins with a minus and a digit for their value, and say themselves what is wrong

@@ -1,10 +1,9 @@
 //! `polypath completions`.
 
 use anyhow::anyhow;
-use clap::{CommandFactory, ValueEnum};
+use clap::ValueEnum;
 use clap_complete::Shell;
 
-use crate::Cli;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
@@ -27,6 +26,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Err(Failure::usage(anyhow!("name the shell: {}", names.join(", "))));
     };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "polypath", &mut script);
+    clap_complete::generate(shell, &mut crate::command(), "polypath", &mut script);
     output::print(&script)
 }

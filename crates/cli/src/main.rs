@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod completion;
 mod connecting;
 mod doctor;
 mod failure;
@@ -36,6 +37,7 @@ mod zoned;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
+use clap_complete::CompleteEnv;
 
 use crate::commands::Command;
 
@@ -53,6 +55,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(command).var(commands::COMPLETION).complete();
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let code = match cli.command.run() {
@@ -69,7 +72,9 @@ fn main() -> ExitCode {
 
 /// The command line as users see it.
 fn command() -> clap::Command {
-    reads_negative_numbers(names::with_aliases(help::unbroken(Cli::command())))
+    completion::with_completers(reads_negative_numbers(names::with_aliases(help::unbroken(
+        Cli::command(),
+    ))))
 }
 
 /// The command with options that take what begins with a minus and a digit for their value, and say themselves what is wrong

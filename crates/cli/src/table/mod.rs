@@ -128,7 +128,7 @@ impl Table {
                     let skipped = if number == 0 { height - cell.len() } else { 0 };
                     let cell = line.checked_sub(skipped).and_then(|line| cell.get(line));
                     let cell = cell.map_or("", String::as_str);
-                    text += &match *column < self.keys || self.has_words_at(*column) {
+                    text += &match *column == 0 || self.has_words_at(*column) {
                         true => format!("{:GAP$}{cell:<width$}", ""),
                         false => format!("{:GAP$}{cell:>width$}", ""),
                     };

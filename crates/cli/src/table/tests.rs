@@ -34,8 +34,8 @@ fn names_of_columns_wrap_before_the_table_is_divided() {
         "
                              congestion
   path  from       goodput       window  retransmissions              status
-  wifi  a     93.20 Mbit/s  1,024,000 B               17              active
-  lte   a      3.20 Mbit/s     24,000 B            1,017  potentially failed
+  wifi     a  93.20 Mbit/s  1,024,000 B               17              active
+  lte      a   3.20 Mbit/s     24,000 B            1,017  potentially failed
 "
     );
 }
@@ -47,12 +47,12 @@ fn a_table_that_is_too_wide_continues_below_with_the_names_of_its_rows() {
         "
                              congestion
   path  from       goodput       window  retransmissions
-  wifi  a     93.20 Mbit/s  1,024,000 B               17
-  lte   a      3.20 Mbit/s     24,000 B            1,017
+  wifi     a  93.20 Mbit/s  1,024,000 B               17
+  lte      a   3.20 Mbit/s     24,000 B            1,017
 
   path  from              status
-  wifi  a                 active
-  lte   a     potentially failed
+  wifi     a              active
+  lte      a  potentially failed
 "
     );
 }

@@ -2,14 +2,17 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod completion;
 mod connecting;
 mod doctor;
 mod failure;
+mod help;
 mod interfaces;
 mod keys;
 mod kind;
 mod local_addresses;
 mod meter;
+mod names;
 mod network_picture;
 mod output;
 mod picture;
@@ -23,6 +26,7 @@ mod sctp_args;
 mod seed;
 mod settings;
 mod suggestion;
+mod table;
 #[cfg(target_os = "linux")]
 mod test_bed;
 mod time;
@@ -33,6 +37,7 @@ mod zoned;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
+use clap_complete::CompleteEnv;
 
 use crate::commands::Command;
 
@@ -50,7 +55,8 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let matches = reads_negative_numbers(Cli::command()).get_matches();
+    CompleteEnv::with_factory(command).var(commands::COMPLETION).complete();
+    let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let code = match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,6 +68,13 @@ fn main() -> ExitCode {
     };
     output::finish();
     code
+}
+
+/// The command line as users see it.
+fn command() -> clap::Command {
+    completion::with_completers(reads_negative_numbers(names::with_aliases(help::unbroken(
+        Cli::command(),
+    ))))
 }
 
 /// The command with options that take what begins with a minus and a digit for their value, and say themselves what is wrong

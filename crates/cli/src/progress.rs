@@ -1,59 +1,138 @@
 //! How far runs have come.
 
 use std::io::{self, IsTerminal};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use polypath_lab::run::{Progress, Status};
 
+use crate::output;
+
+/// How much is said of the progress of runs.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct ProgressArgs {
+    /// Print no progress, only results, warnings and errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print progress as lines too, one for each tenth of the runs, for logs
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+impl ProgressArgs {
+    /// Whether only results, warnings and errors are printed.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+}
+
 /// A line on the terminal: runs done, runs left, time left.
-pub(crate) struct Bar(ProgressBar);
+pub(crate) struct Bar {
+    line: ProgressBar,
+    args: ProgressArgs,
+    counts: Mutex<Counts>,
+}
+
+/// What lines for a log are made of.
+#[derive(Default)]
+struct Counts {
+    name: String,
+    done: usize,
+    expected: usize,
+}
+
+impl Counts {
+    /// Counts a run; a line if it completes a tenth.
+    fn count(&mut self) -> Option<String> {
+        let tenth = |done: usize| done * 10 / self.expected.max(1);
+        let (before, now) = (tenth(self.done), tenth(self.done + 1));
+        self.done += 1;
+        (now > before).then(|| format!("{}{} of {} runs", self.name, self.done, self.expected))
+    }
+}
 
 impl Bar {
     /// Nothing is drawn where standard error is no terminal.
-    pub fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
+    pub fn new(args: ProgressArgs) -> Self {
+        let target = match args.quiet {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr_with_hz(4),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template(
             "{prefix}{bar:30} {human_pos} of {human_len} runs, {elapsed} gone, {eta} left{msg}",
         );
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        if io::stderr().is_terminal() {
+        if io::stderr().is_terminal() && !args.quiet {
             bar.enable_steady_tick(Duration::from_millis(250));
         }
-        Self(bar)
+        Self { line: bar, args, counts: Mutex::default() }
     }
 
     /// Begins anew, for a part of the work.
     pub fn begin(&self, name: &str) {
-        self.0.unset_length();
-        self.0.reset();
-        self.0.set_prefix(format!("{name}: "));
+        self.line.unset_length();
+        self.line.reset();
+        self.line.set_prefix(format!("{name}: "));
+        *self.counts() = Counts { name: format!("{name}: "), ..Counts::default() };
     }
 
     /// Lets something else be written.
     pub fn suspend(&self, write: impl FnOnce()) {
-        self.0.suspend(write);
+        self.line.suspend(write);
     }
 
     /// Takes the line away.
     pub fn clear(&self) {
-        self.0.finish_and_clear();
+        self.line.finish_and_clear();
+    }
+
+    /// Whether only results, warnings and errors are printed.
+    pub fn is_quiet(&self) -> bool {
+        self.args.is_quiet()
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Progress for Bar {
     fn expect(&self, runs: usize) {
         // Without a length there is no bar yet, instead of a full one.
-        let known = self.0.length().unwrap_or(0);
-        self.0.set_length(known + runs as u64);
+        let known = self.line.length().unwrap_or(0);
+        self.line.set_length(known + runs as u64);
+        self.counts().expected += runs;
     }
 
     fn done(&self, status: Status) {
-        self.0.inc(1);
-        if !status.has_results() {
-            self.0.set_message(", with errors");
+        self.line.inc(1);
+        let line = self.counts().count();
+        if let Some(line) = line.filter(|_| self.args.verbose) {
+            self.line.suspend(|| output::tell(format_args!("{line}")));
         }
+        if !status.has_results() {
+            self.line.set_message(", with errors");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tenth_of_the_runs_has_a_line() {
+        let lines = |expected: usize, runs: usize| {
+            let mut counts = Counts { expected, ..Counts::default() };
+            (0..runs).filter_map(|_| counts.count()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(20, 20).len(), 10);
+        assert_eq!(lines(20, 4), ["2 of 20 runs", "4 of 20 runs"]);
+        assert_eq!(lines(2, 2), ["1 of 2 runs", "2 of 2 runs"]);
+        assert_eq!(lines(0, 1).len(), 1);
     }
 }

@@ -5,15 +5,17 @@ use std::fmt::Write;
 use polypath_lab::verdict::RELATIVE;
 use polypath_sim::{FlowResult, HostResult, PathResult, RunResult};
 
+use crate::table::{Table, Width};
+
 /// The result of a run as text.
-pub(crate) fn table(result: &RunResult) -> String {
+pub(crate) fn table(result: &RunResult, width: Width) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_summary(&mut out, result)
-        .and_then(|()| write_paths(&mut out, result))
-        .and_then(|()| write_flows(&mut out, result))
-        .and_then(|()| write_hosts(&mut out, &result.hosts))
-        .and_then(|()| write_bottlenecks(&mut out, result))
+        .map(|()| out += &paths(result).text(width))
+        .and_then(|()| write_flows(&mut out, result, width))
+        .and_then(|()| write_hosts(&mut out, &result.hosts, width))
+        .and_then(|()| write_bottlenecks(&mut out, result, width))
         .and_then(|()| write_execution(&mut out, result));
     out
 }
@@ -43,7 +45,7 @@ fn write_summary(out: &mut String, result: &RunResult) -> std::fmt::Result {
     Ok(())
 }
 
-fn write_paths(out: &mut String, result: &RunResult) -> std::fmt::Result {
+fn paths(result: &RunResult) -> Table {
     let header = [
         "path",
         "from",
@@ -72,10 +74,10 @@ fn write_paths(out: &mut String, result: &RunResult) -> std::fmt::Result {
             path.status.to_owned(),
         ]
     };
-    write_table(out, &header, result.paths.iter().map(row).collect())
+    Table::new(&header, result.paths.iter().map(row)).keys(2)
 }
 
-fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
+fn write_flows(out: &mut String, result: &RunResult, width: Width) -> std::fmt::Result {
     let header = [
         "flow",
         "from",
@@ -103,7 +105,7 @@ fn write_flows(out: &mut String, result: &RunResult) -> std::fmt::Result {
             if flow.complete { "yes" } else { "no" }.to_owned(),
         ]
     });
-    write_table(out, &header, rows.collect())?;
+    *out += &Table::new(&header, rows).keys(2).text(width);
     write_background(out, &result.flows)?;
     let dropped = result.flows.iter().filter(|flow| flow.messages_dropped > 0);
     dropped.into_iter().try_for_each(|flow| {
@@ -129,7 +131,7 @@ fn write_background(out: &mut String, flows: &[FlowResult]) -> std::fmt::Result 
     Ok(())
 }
 
-fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
+fn write_hosts(out: &mut String, hosts: &[HostResult], width: Width) -> std::fmt::Result {
     let header =
         ["host", "send buffer mean", "peak", "receive buffer mean", "peak", "SACKs", "duplicates"];
     let rows = hosts.iter().map(|host| {
@@ -143,7 +145,7 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
             count(host.duplicate_chunks_received),
         ]
     });
-    write_table(out, &header, rows.collect())?;
+    *out += &Table::new(&header, rows).text(width);
     let header = [
         "host",
         "blocked by: application",
@@ -165,7 +167,7 @@ fn write_hosts(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
         ];
         [in_pair(&host.pair, &host.name)].into_iter().chain(times.map(seconds)).collect()
     });
-    write_table(out, &header, rows.collect())?;
+    *out += &Table::new(&header, rows).text(width);
     write_host_troubles(out, hosts)
 }
 
@@ -184,7 +186,7 @@ fn write_host_troubles(out: &mut String, hosts: &[HostResult]) -> std::fmt::Resu
     Ok(())
 }
 
-fn write_bottlenecks(out: &mut String, result: &RunResult) -> std::fmt::Result {
+fn write_bottlenecks(out: &mut String, result: &RunResult, width: Width) -> std::fmt::Result {
     let header = [
         "bottleneck",
         "from",
@@ -215,7 +217,7 @@ fn write_bottlenecks(out: &mut String, result: &RunResult) -> std::fmt::Result {
             format!("{:.1} %", 100.0 * bottleneck.utilisation),
         ]
     });
-    write_table(out, &header, rows.collect())?;
+    *out += &Table::new(&header, rows).keys(2).text(width);
     for bottleneck in result.bottlenecks.iter().filter(|b| b.dropped_too_large > 0) {
         let dropped = count(bottleneck.dropped_too_large);
         let (path, from) = (&bottleneck.path, &bottleneck.from);
@@ -245,32 +247,6 @@ fn write_execution(out: &mut String, result: &RunResult) -> std::fmt::Result {
 /// A name with that of its pair of hosts, where there are several.
 fn in_pair(pair: &str, name: &str) -> String {
     if pair.is_empty() { name.to_owned() } else { format!("{pair}/{name}") }
-}
-
-/// Columns as wide as they need to be, the first one to the left, the others to the right.
-pub(crate) fn write_table(
-    out: &mut String,
-    header: &[&str],
-    rows: Vec<Vec<String>>,
-) -> std::fmt::Result {
-    let header: Vec<String> = header.iter().map(ToString::to_string).collect();
-    let width = |column: usize| {
-        let cells = rows.iter().chain([&header]).filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    writeln!(out)?;
-    for row in [&header].into_iter().chain(&rows) {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            match column {
-                0 => write!(line, "  {cell:<width$}")?,
-                _ => write!(line, "  {cell:>width$}")?,
-            }
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
 }
 
 /// A number that a verdict rests on, with its unit; parts as per cent.
@@ -326,13 +302,5 @@ mod tests {
     #[test]
     fn times_have_a_suitable_unit() {
         assert_eq!([0.0, 0.02, 1.5].map(seconds), ["0 s", "20.00 ms", "1.500 s"]);
-    }
-
-    #[test]
-    fn columns_are_aligned() {
-        let mut out = String::new();
-        let rows = vec![vec!["a".into(), "1".into()], vec!["long".into(), "1,000".into()]];
-        write_table(&mut out, &["name", "n"], rows).unwrap();
-        assert_eq!(out, "\n  name      n\n  a         1\n  long  1,000\n");
     }
 }

@@ -68,6 +68,12 @@ fn unknown(key: &str, known: &[String]) -> anyhow::Error {
     }
 }
 
+/// Every key of an association.
+pub(crate) fn known_keys() -> Vec<String> {
+    let config = serde_json::to_value(AssociationConfig::default()).unwrap_or_default();
+    keys(&config)
+}
+
 /// Every key that leads to a value, with dots between its steps.
 fn keys(document: &Value) -> Vec<String> {
     let mut found = Vec::new();

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         true => serde_json::to_string_pretty(&answer)? + "\n",
         false => table(&answer)?,
     };
-    output::print(text.as_bytes())
+    output::answer(args.json, &text)
 }
 
 fn answer(args: &Args) -> anyhow::Result<Answer> {

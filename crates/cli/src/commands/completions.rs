@@ -1,16 +1,18 @@
 //! `polypath completions`.
 
-use anyhow::anyhow;
-use clap::{CommandFactory, ValueEnum};
+use anyhow::{Context, anyhow};
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
-use crate::Cli;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+The script asks the program for completions, among them the keys of --set and the presets, so it stays right when the program is
+replaced.
+
 Examples:
   polypath completions bash > ~/.local/share/bash-completion/completions/polypath
   polypath completions zsh > ~/.zfunc/_polypath
@@ -20,13 +22,20 @@ pub(crate) struct Args {
     shell: Option<Shell>,
 }
 
+/// Name of the variable by which the script tells the program what to complete.
+pub(crate) const VARIABLE: &str = "POLYPATH_COMPLETE";
+
 /// Prints the script.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let Some(shell) = args.shell.or_else(Shell::from_env) else {
-        let names: Vec<_> = Shell::value_variants().iter().map(ToString::to_string).collect();
+    let (shells, wanted) = (Shells::builtins(), args.shell.or_else(Shell::from_env));
+    let wanted = wanted.map(|shell| shell.to_string());
+    let Some(shell) = wanted.as_deref().and_then(|name| shells.completer(name)) else {
+        let names: Vec<&str> = shells.names().collect();
         return Err(Failure::usage(anyhow!("name the shell: {}", names.join(", "))));
     };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "polypath", &mut script);
+    shell
+        .write_registration(VARIABLE, "polypath", "polypath", "polypath", &mut script)
+        .context("cannot write the script")?;
     output::print(&script)
 }

@@ -11,8 +11,9 @@ use polypath_sim::{Form, RunResult, Scenario, Simulation};
 use crate::commands::sim::timed;
 use crate::failure::{Failure, Outcome};
 use crate::picture::Picture;
-use crate::report::{count, rate, write_table};
+use crate::report::{count, rate};
 use crate::seed;
+use crate::table::{Table, Width};
 use crate::{output, place};
 
 /// Arguments.
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Simulation::with(&varied, args.seed, Form::Structured).map_err(Failure::usage)?;
         results.push(timed(simulation)?);
     }
-    output::print(table(&scenario, &results)?.as_bytes())?;
+    output::show(&table(&scenario, &results, Width::of_output())?)?;
     let picture = picture(&scenario, &results).draw();
     fs::write(&args.out, picture)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
@@ -97,7 +98,11 @@ fn read(variant: &[&str], user: &[String]) -> Result<Scenario, DocumentError> {
     Scenario::from_document(&document)
 }
 
-fn table(scenario: &Scenario, results: &[RunResult]) -> Result<String, std::fmt::Error> {
+fn table(
+    scenario: &Scenario,
+    results: &[RunResult],
+    width: Width,
+) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     writeln!(out, "{}: {}\n", scenario.title, path_names(scenario).join(", "))?;
     for variant in &VARIANTS {
@@ -123,7 +128,7 @@ fn table(scenario: &Scenario, results: &[RunResult]) -> Result<String, std::fmt:
             .chain([format!("{share:.1} %"), count(retransmitted.sum()), count(spurious.sum())])
             .collect()
     });
-    write_table(&mut out, &header, rows.collect())?;
+    out += &Table::new(&header, rows).text(width);
     Ok(out)
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         })
         .collect();
     let text = if args.json { doctor::to_json(&findings)? } else { doctor::to_text(&findings) };
-    output::print(text.as_bytes())?;
+    output::answer(args.json, &text)?;
     let failed: Vec<_> = findings
         .iter()
         .filter(|finding| finding.verdict == Verdict::Fail)

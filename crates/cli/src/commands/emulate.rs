@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         true => serde_json::to_string_pretty(&outcome)? + "\n",
         false => table(&outcome),
     };
-    output::print(text.as_bytes())?;
+    output::answer(args.json, &text)?;
     judge(&outcome, interrupted.load(Ordering::Relaxed) && !args.exec.is_empty())
 }
 

@@ -9,6 +9,7 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod key;
+mod man;
 mod meter;
 mod policies;
 mod receive;
@@ -29,6 +30,8 @@ mod with;
 use clap::Subcommand;
 
 use crate::failure::Outcome;
+
+pub(crate) use completions::VARIABLE as COMPLETION;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -73,6 +76,9 @@ pub(crate) enum Command {
     Bmin(bmin::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
+    /// Write manual pages, or the page of the documentation about commands
+    #[command(hide = true)]
+    Man(man::Args),
 }
 
 impl Command {
@@ -101,6 +107,7 @@ impl Command {
             Self::Policies(args) => policies::run(&args),
             Self::Bmin(args) => bmin::run(&args),
             Self::Completions(args) => completions::run(&args),
+            Self::Man(args) => man::run(&args),
         }
     }
 }

@@ -248,7 +248,7 @@ async fn transfer(
     match (args.json, verbosity) {
         (true, _) => output::print(summary.to_json()?.as_bytes())?,
         (false, Verbosity::Quiet) => {}
-        (false, _) => output::print(summary.to_string().as_bytes())?,
+        (false, _) => output::show(&summary.to_string())?,
     }
     result?;
     match summary.report.complete {

@@ -14,6 +14,7 @@ use crate::kind::Kind;
 use crate::place::Before;
 use crate::qlog::QlogArgs;
 use crate::seed;
+use crate::table::Width;
 use crate::{network_picture, output, place, report};
 
 /// Arguments.
@@ -84,9 +85,9 @@ fn run_and_report(args: &Args, simulation: Simulation<'_>) -> Outcome {
     let text = if args.json {
         serde_json::to_string_pretty(&result)? + "\n"
     } else {
-        report::table(&result)
+        report::table(&result, Width::of_output())
     };
-    output::print(text.as_bytes())?;
+    output::answer(args.json, &text)?;
     judge(&result)
 }
 

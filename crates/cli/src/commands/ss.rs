@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Some(text) if text.is_empty() => {
             output::tell(format_args!("no program has SCTP sockets at the moment"));
         }
-        Some(text) => return output::print(text.as_bytes()),
+        Some(text) => return output::show(&text),
     }
     Ok(())
 }

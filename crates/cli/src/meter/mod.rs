@@ -2,6 +2,7 @@
 
 pub(crate) mod capture;
 pub(crate) mod client;
+mod columns;
 mod csv;
 pub(crate) mod gain;
 pub(crate) mod hosts;

@@ -195,6 +195,19 @@ pub(crate) struct FormatOptions {
     /// Write to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub logfile: Option<PathBuf>,
+    #[command(flatten)]
+    pub detail: DetailOptions,
+}
+
+/// How much of a measurement is printed as text.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct DetailOptions {
+    /// Print only what stands at the end, no intervals
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print the path of each interval too, if there is only one
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
 }
 
 /// A rate, and how many messages come at a time.

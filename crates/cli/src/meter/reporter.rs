@@ -15,6 +15,7 @@ use super::{csv, text};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Outlet};
 use crate::place::{self, Before};
+use crate::table::{Width, fold};
 
 /// Most bytes of text that are kept for the peer.
 const KEPT: usize = 64 << 10;
@@ -43,6 +44,7 @@ pub(crate) struct Reporter {
     outlet_is: OutletIs,
     timestamps: Timestamps,
     style: Style,
+    detail: Detail,
     csv: Option<BufWriter<File>>,
     /// Before each line of text.
     prefix: String,
@@ -52,6 +54,16 @@ pub(crate) struct Reporter {
     table: Table,
     /// The first error while writing a report.
     failure: Option<Failure>,
+}
+
+/// How much of a measurement is text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Detail {
+    /// What stands at the end.
+    Least,
+    Usual,
+    /// The path too where there is only one.
+    Most,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +142,11 @@ impl Reporter {
             outlet_is: OutletIs::StandardOutput,
             timestamps: if options.timestamps { Timestamps::On } else { Timestamps::Off },
             style: if colours { Style::Coloured } else { Style::Plain },
+            detail: match (options.detail.quiet, options.detail.verbose) {
+                (true, _) => Detail::Least,
+                (_, true) => Detail::Most,
+                _ => Detail::Usual,
+            },
             csv,
             prefix: String::new(),
             kept: None,
@@ -191,7 +208,9 @@ impl Reporter {
     /// The measurement begins.
     fn start(&mut self, document: &Document) {
         self.table = Table::ToBegin;
-        self.lines(|| text::start(&document.start));
+        if self.detail != Detail::Least {
+            self.lines(|_| text::start(&document.start));
+        }
         if self.format == Format::JsonStream {
             self.json_line(&StreamLine::start(document));
         }
@@ -200,10 +219,10 @@ impl Reporter {
     /// An interval is over.
     fn interval(&mut self, interval: &Interval) {
         let begins = std::mem::replace(&mut self.table, Table::Begun) == Table::ToBegin;
-        self.lines(|| {
-            let header = begins.then(|| text::header(interval.sum_bidir_reverse.is_some()));
-            header.into_iter().chain(text::interval(interval)).collect()
-        });
+        let shows_paths = self.detail == Detail::Most || interval.paths.len() > 1;
+        if self.detail != Detail::Least {
+            self.lines(|width| text::interval(interval, (begins, shows_paths), width));
+        }
         if self.format == Format::JsonStream {
             self.json_line(&StreamLine::interval(interval));
         }
@@ -216,7 +235,7 @@ impl Reporter {
 
     /// The measurement is over. Its error is not printed as text: the caller does that.
     pub fn end(&mut self, document: &Document) {
-        self.lines(|| text::end(document));
+        self.lines(|width| text::end(document, width));
         match self.format {
             Format::Text | Format::Nothing => {}
             Format::Json => {
@@ -256,7 +275,7 @@ impl Reporter {
 
     /// A remark that is text only.
     pub fn remark(&mut self, remark: &str) {
-        self.lines(|| vec![remark.to_owned()]);
+        self.lines(|_| vec![remark.to_owned()]);
     }
 
     /// Whether all reports could be written.
@@ -264,13 +283,13 @@ impl Reporter {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    fn lines(&mut self, lines: impl FnOnce() -> Vec<String>) {
+    fn lines(&mut self, lines: impl Fn(Width) -> Vec<String>) {
         if self.format != Format::Text && self.kept.is_none() {
             return;
         }
-        let lines = lines();
         if let Some(kept) = &mut self.kept {
-            for line in &lines {
+            // The peer has a terminal of its own.
+            for line in &lines(Width::FULL) {
                 if kept.len() + line.len() < KEPT {
                     kept.push_str(line);
                     kept.push('\n');
@@ -281,7 +300,9 @@ impl Reporter {
             return;
         }
         let mut text = String::new();
-        for line in lines {
+        let width = self.width();
+        for line in lines(width) {
+            let line = fold(&line, width);
             if self.timestamps == Timestamps::On {
                 text.push_str(&Timestamp::now().to_rfc3339());
                 text.push(' ');
@@ -291,6 +312,19 @@ impl Reporter {
             text.push('\n');
         }
         self.write(text.as_bytes());
+    }
+
+    /// Columns for a line behind its time and its prefix.
+    fn width(&self) -> Width {
+        if self.file.is_some() || self.outlet_is == OutletIs::LogFile {
+            return Width::FULL;
+        }
+        let time = if self.timestamps == Timestamps::On {
+            Timestamp::now().to_rfc3339().len() + 1
+        } else {
+            0
+        };
+        Width::of_output().less(time + self.prefix.chars().count())
     }
 
     fn styled(&self, line: String) -> String {

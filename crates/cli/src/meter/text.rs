@@ -7,7 +7,9 @@ use polypath_meter::document::{
     FlowDirection, Interval, PathReport, Start, StreamReport, Sum, Threshold,
 };
 
+use super::columns::Columns;
 use super::numbers::{show_bytes, show_rate};
+use crate::table::Width;
 
 const LINE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
 
@@ -27,47 +29,43 @@ pub(crate) fn start(start: &Start) -> Vec<String> {
     lines
 }
 
-/// Names of the columns.
-pub(crate) fn header(bidir: bool) -> String {
-    let role = if bidir { "[Role]" } else { "" };
-    format!(
-        "[   ID]{role} {:<20} {:>11}  {:>14}  {:>5}  {:>11}  {:>8}  {:>8}",
-        "Interval", "Transfer", "Bitrate", "Retr", "Cwnd", "RTT", "Delay99"
-    )
-}
-
 /// Lines of an interval.
-pub(crate) fn interval(interval: &Interval) -> Vec<String> {
+pub(crate) fn interval(
+    interval: &Interval,
+    (has_header, shows_paths): (bool, bool),
+    width: Width,
+) -> Vec<String> {
     let bidir = interval.sum_bidir_reverse.is_some();
-    let mut lines: Vec<String> = interval
-        .streams
-        .iter()
-        .map(|it| stream(it, role(bidir.then_some(it.sender)), ""))
-        .collect();
+    let columns = Columns::new(bidir, width);
+    let mut lines: Vec<String> = has_header.then(|| columns.header()).into_iter().collect();
+    let of = |it: &StreamReport| stream(it, columns, role(bidir.then_some(it.sender)), "");
+    lines.extend(interval.streams.iter().map(of));
     let of_sender =
         |sender| interval.streams.iter().filter(|stream| stream.sender == sender).count();
     for report in std::iter::once(&interval.sum).chain(&interval.sum_bidir_reverse) {
         if of_sender(report.sender) > 1 {
-            lines.push(sum(report, role(bidir.then_some(report.sender)), ""));
+            lines.push(sum(report, columns, role(bidir.then_some(report.sender)), ""));
         }
     }
-    if interval.paths.len() > 1 {
-        lines.extend(interval.paths.iter().map(|report| path(report, bidir)));
+    if shows_paths {
+        lines.extend(interval.paths.iter().map(|report| path(report, columns)));
     }
     lines
 }
 
 /// Lines after the measurement.
-pub(crate) fn end(document: &Document) -> Vec<String> {
+pub(crate) fn end(document: &Document, width: Width) -> Vec<String> {
     let end = &document.end;
     let bidir = end.sum_sent_bidir_reverse.is_some() || end.sum_received_bidir_reverse.is_some();
-    let mut lines = vec![LINE.to_owned(), header(bidir)];
+    let columns = Columns::new(bidir, width);
+    let mut lines = vec![LINE.to_owned(), columns.header()];
     let is_client = document.start.connecting_to.is_some();
     let role_in = |way| role(bidir.then_some((way == FlowDirection::ToServer) == is_client));
     for both in &end.streams {
         let role = role_in(both.direction);
-        lines.extend(both.sender.iter().map(|report| stream(report, role, "  sender")));
-        lines.extend(both.receiver.iter().map(|report| stream(report, role, "  receiver")));
+        lines.extend(both.sender.iter().map(|report| stream(report, columns, role, "  sender")));
+        lines
+            .extend(both.receiver.iter().map(|report| stream(report, columns, role, "  receiver")));
     }
     if document.start.test_start.num_streams > 1 {
         // Where both ways are measured, the way to the server comes first.
@@ -78,10 +76,10 @@ pub(crate) fn end(document: &Document) -> Vec<String> {
             (&end.sum_received_bidir_reverse, FlowDirection::ToClient, "  receiver"),
         ];
         for (report, way, tail) in sums {
-            lines.extend(report.iter().map(|report| sum(report, role_in(way), tail)));
+            lines.extend(report.iter().map(|report| sum(report, columns, role_in(way), tail)));
         }
     }
-    lines.extend(end.paths.iter().map(|report| path(report, bidir)));
+    lines.extend(end.paths.iter().map(|report| path(report, columns)));
     lines.extend(end.paths.iter().filter_map(repairs));
     lines.extend(delays(end, bidir, document.start.clock.as_ref()));
     lines.extend(lost(end));
@@ -104,59 +102,35 @@ pub(crate) fn end(document: &Document) -> Vec<String> {
     lines
 }
 
-fn stream(report: &StreamReport, role: &str, tail: &str) -> String {
-    let mut line = columns(
-        &report.socket.to_string(),
-        role,
-        [report.start, report.end],
-        report.bytes,
-        report.bits_per_second,
-    );
+fn stream(report: &StreamReport, columns: Columns, role: &str, tail: &str) -> String {
     let retransmits = report.retransmits.map(|count| count.to_string());
     let delay = report.delay.map(|delay| milliseconds(delay.p99_us));
     let rest = [retransmits, report.snd_cwnd.map(show_bytes), report.rtt.map(milliseconds), delay];
-    line.push_str(&more_columns(rest));
+    let (id, times) = (report.socket.to_string(), [report.start, report.end]);
+    let line = columns.row(&id, role, times, (report.bytes, report.bits_per_second), rest);
     finish(line, report.omitted, tail)
 }
 
-fn sum(report: &Sum, role: &str, tail: &str) -> String {
-    let mut line =
-        columns("SUM", role, [report.start, report.end], report.bytes, report.bits_per_second);
-    line.push_str(&more_columns([
-        report.retransmits.map(|count| count.to_string()),
-        None,
-        None,
-        None,
-    ]));
-    finish(line, report.omitted, tail)
+fn sum(report: &Sum, columns: Columns, role: &str, tail: &str) -> String {
+    let rest = [report.retransmits.map(|count| count.to_string()), None, None, None];
+    let (times, numbers) = ([report.start, report.end], (report.bytes, report.bits_per_second));
+    finish(columns.row("SUM", role, times, numbers, rest), report.omitted, tail)
 }
 
 /// A path in the direction in which it carried more.
-fn path(report: &PathReport, bidir: bool) -> String {
-    let (bytes, rate) = match report.sent_bytes >= report.received_bytes {
+fn path(report: &PathReport, columns: Columns) -> String {
+    let numbers = match report.sent_bytes >= report.received_bytes {
         true => (report.sent_bytes, report.sent_bits_per_second),
         false => (report.received_bytes, report.received_bits_per_second),
     };
-    let role = if bidir { "      " } else { "" };
-    let mut line = columns(&report.path, role, [report.start, report.end], bytes, rate);
-    line.push_str(&more_columns([
+    let rest = [
         Some(report.retransmits.to_string()),
         Some(show_bytes(report.snd_cwnd)),
         report.rtt.map(milliseconds),
         None,
-    ]));
+    ];
+    let line = columns.row(&report.path, "", [report.start, report.end], numbers, rest);
     finish(line, false, if report.status == "active" { "" } else { &report.status })
-}
-
-fn columns(id: &str, role: &str, [start, end]: [f64; 2], bytes: u64, bit_s: f64) -> String {
-    let times = format!("{start:>6.2}-{end:<6.2} sec");
-    format!("[{id:>5}]{role} {times:<20} {:>11}  {:>14}", show_bytes(bytes), show_rate(bit_s))
-}
-
-fn more_columns([retransmits, cwnd, rtt, delay]: [Option<String>; 4]) -> String {
-    let [retransmits, cwnd, rtt, delay] =
-        [retransmits, cwnd, rtt, delay].map(Option::unwrap_or_default);
-    format!("  {retransmits:>5}  {cwnd:>11}  {rtt:>8}  {delay:>8}")
 }
 
 fn finish(mut line: String, omitted: bool, tail: &str) -> String {

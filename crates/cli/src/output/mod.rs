@@ -14,6 +14,7 @@ use anyhow::Context;
 use indicatif::ProgressDrawTarget;
 
 use crate::failure::{Failure, Outcome};
+use crate::table::{Width, fold};
 use ration::{Ration, Verdict};
 use terminal::Terminal;
 
@@ -95,6 +96,16 @@ pub(crate) fn failure_of(results: &Outlet) -> Outcome {
 pub(crate) fn failure_of_log(results: &Outlet) -> Outcome {
     let failure = results.take_failure().map(anyhow::Error::from);
     failure.map_or(Ok(()), |error| Err(Failure::Failed(error.context("cannot write the log file"))))
+}
+
+/// Writes text for people to standard output, as [`print`] does; lines that are longer than a terminal is wide are folded.
+pub(crate) fn show(text: &str) -> Outcome {
+    print(fold(text, Width::of_output()).as_bytes())
+}
+
+/// Writes a result to standard output: JSON as it is, text as [`show`] does.
+pub(crate) fn answer(is_json: bool, text: &str) -> Outcome {
+    if is_json { print(text.as_bytes()) } else { show(text) }
 }
 
 /// Writes to standard output. A reader that has had enough (`| head`) is no failure.

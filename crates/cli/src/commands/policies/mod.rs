@@ -9,6 +9,7 @@ use self::catalog::Catalog;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::suggestion::nearest;
+use crate::table::Width;
 use polypath::config::POLICY_KEYS;
 
 /// Arguments.
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut text = match (args.json, args.markdown) {
         (true, _) => serde_json::to_string_pretty(&catalog)?,
         (_, true) => pages::markdown(&catalog),
-        _ => pages::terminal(&catalog),
+        _ => pages::terminal(&catalog, Width::of_output()),
     };
     if args.json {
         text.push('\n');

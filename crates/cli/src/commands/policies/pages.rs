@@ -3,39 +3,53 @@
 use std::fmt::Write;
 
 use super::catalog::{Catalog, PolicyEntry, ValueEntry};
+use crate::table::Width;
 
-/// Columns of a terminal page.
-const WIDTH: usize = 100;
-/// Where the meanings of values begin.
-const INDENT: usize = 34;
+/// Most columns of a terminal page.
+const WIDEST: usize = 100;
+
+/// The columns of a page.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// All of them.
+    width: usize,
+    /// Where the meanings of values begin.
+    meanings: usize,
+}
 
 /// What a terminal shows.
-pub(super) fn terminal(catalog: &Catalog) -> String {
+pub(super) fn terminal(catalog: &Catalog, width: Width) -> String {
+    let width = width.at_most(WIDEST);
+    let columns = Columns { width, meanings: if width < 80 { 18 } else { 34 } };
+    let meanings = columns.meanings;
     let mut page = String::new();
     for policy in &catalog.policies {
         let _ = writeln!(page, "{}", policy.key);
-        paragraph(&mut page, policy.meaning, 4);
+        paragraph(&mut page, policy.meaning, 4, width);
         for value in &policy.values {
-            let _ = write!(page, "      {:<width$}", value.example, width = INDENT - 6);
-            if value.example.len() > INDENT - 8 {
+            let _ = write!(page, "      {:<width$}", value.example, width = meanings - 6);
+            if value.example.len() > meanings - 8 {
                 page.push('\n');
-                let _ = write!(page, "{:INDENT$}", "");
+                let _ = write!(page, "{:meanings$}", "");
             }
-            wrapped(&mut page, &value.meaning, INDENT);
+            wrapped(&mut page, &value.meaning, columns);
         }
         if let Some(what) = policy.quantity {
-            paragraph(&mut page, &format!("({what})"), 6);
+            paragraph(&mut page, &format!("({what})"), 6, width);
         }
         for (value, presets) in by_value(policy) {
-            paragraph(&mut page, &format!("{value}: {presets}"), 4);
+            paragraph(&mut page, &format!("{value}: {presets}"), 4, width);
         }
-        paragraph(&mut page, &format!("from {}", policy.source), 4);
+        paragraph(&mut page, &format!("from {}", policy.source), 4, width);
         page.push('\n');
     }
     page.push_str("Presets\n");
     for preset in &catalog.presets {
-        let _ = write!(page, "    {:<width$}", preset.name, width = INDENT - 4);
-        wrapped(&mut page, &preset.meaning, INDENT);
+        let _ = write!(page, "    {:<width$}", preset.name, width = meanings - 4);
+        if preset.name.len() > meanings - 6 {
+            let _ = write!(page, "\n{:meanings$}", "");
+        }
+        wrapped(&mut page, &preset.meaning, columns);
     }
     page
 }
@@ -90,17 +104,17 @@ fn by_value(policy: &PolicyEntry) -> Vec<(String, String)> {
     groups.iter().map(|(value, presets)| ((*value).to_owned(), text(presets))).collect()
 }
 
-fn paragraph(page: &mut String, text: &str, indent: usize) {
+fn paragraph(page: &mut String, text: &str, indent: usize, width: usize) {
     let _ = write!(page, "{:indent$}", "");
-    wrapped(page, text, indent);
+    wrapped(page, text, Columns { width, meanings: indent });
 }
 
-/// Text that begins at `indent` on the line already begun.
-fn wrapped(page: &mut String, text: &str, indent: usize) {
+/// Text that begins at the column of meanings, on the line already begun.
+fn wrapped(page: &mut String, text: &str, Columns { width, meanings: indent }: Columns) {
     let mut column = indent;
     for word in text.split(' ') {
         let length = word.chars().count();
-        if column > indent && column + 1 + length > WIDTH {
+        if column > indent && column + 1 + length > width {
             let _ = write!(page, "\n{:indent$}", "");
             column = indent;
         } else if column > indent {

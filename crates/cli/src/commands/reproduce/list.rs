@@ -7,9 +7,12 @@ use polypath_lab::reproduce::{Answer, FigureEntry, PaperEntry, StatementEntry, r
 
 use crate::failure::Outcome;
 use crate::output;
+use crate::table::{Width, wrapped};
 
-/// Columns of the text.
-const WIDTH: usize = 100;
+/// Most columns of the text.
+const WIDEST: usize = 100;
+/// The narrowest second column; below that, it stands below the first one.
+const NARROWEST: usize = 28;
 
 /// Says what was recorded of the verdicts.
 pub(super) fn recorded(papers: &[Paper]) -> Outcome {
@@ -21,13 +24,13 @@ pub(super) fn run(papers: &[Paper], json: bool) -> Outcome {
     let papers: Vec<PaperEntry> = papers.iter().map(PaperEntry::of).collect();
     let text = match json {
         true => serde_json::to_string_pretty(&papers)? + "\n",
-        false => text(&papers)?,
+        false => text(&papers, Width::of_output().at_most(WIDEST))?,
     };
     output::print(text.as_bytes())
 }
 
 /// For each paper its figures with the names of their statements, then the studies that no statement rests on.
-fn text(papers: &[PaperEntry]) -> Result<String, std::fmt::Error> {
+fn text(papers: &[PaperEntry], width: usize) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     let targets = papers.iter().flat_map(|paper| {
         let figures = paper.figures.iter().map(|figure| &figure.target);
@@ -39,20 +42,20 @@ fn text(papers: &[PaperEntry]) -> Result<String, std::fmt::Error> {
             true => paper.title.clone(),
             false => format!("{}: {}", paper.paper, paper.title),
         };
-        writeln!(out, "{}\n", wrapped(&title, WIDTH).join("\n"))?;
+        writeln!(out, "{}\n", wrapped(&title, width).join("\n"))?;
         for figure in &paper.figures {
-            write_row(&mut out, column, &figure.target, &statements(figure))?;
+            write_row(&mut out, (column, width), &figure.target, &statements(figure))?;
         }
         for study in paper.studies.iter().filter(|study| study.statements == 0) {
             let words = format!("{}: an experiment without statements", study.study);
-            write_row(&mut out, column, &study.target, &words)?;
+            write_row(&mut out, (column, width), &study.target, &words)?;
         }
         out.push('\n');
     }
     out += &wrapped(
         "`polypath reproduce` takes a paper, or what stands to the left. Behind a statement stands what was recorded \
          of it where that is not `holds`; --json has everything: words, rules, studies, verdicts.",
-        WIDTH,
+        width,
     )
     .join("\n");
     out.push('\n');
@@ -82,31 +85,23 @@ fn verdict(row: &StatementEntry) -> Option<&'static str> {
 }
 
 /// A row of two columns, the second as many lines as it needs.
-fn write_row(out: &mut String, column: usize, left: &str, right: &str) -> std::fmt::Result {
-    let lines = wrapped(right, WIDTH.saturating_sub(column).max(20));
+fn write_row(
+    out: &mut String,
+    (mut column, width): (usize, usize),
+    left: &str,
+    right: &str,
+) -> std::fmt::Result {
+    if width.saturating_sub(column) < NARROWEST {
+        writeln!(out, "  {left}")?;
+        column = 6;
+    }
+    let lines = wrapped(right, width.saturating_sub(column).max(20));
     for (number, line) in lines.iter().enumerate() {
-        let left = if number == 0 { left } else { "" };
+        let left = if number == 0 && column > 6 { left } else { "" };
         let row = format!("  {left:<width$}{line}", width = column - 2);
         writeln!(out, "{}", row.trim_end())?;
     }
     Ok(())
-}
-
-/// Lines of at most so many letters; a longer word has a line of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last().map_or(0, |line| line.chars().count());
-        match lines.last_mut() {
-            Some(line) if last == 0 => line.push_str(word),
-            Some(line) if last + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -114,22 +109,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_whole_and_lines_short() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("a very-long-word b", 6), ["a", "very-long-word", "b"]);
-        assert_eq!(wrapped("", 6), [""]);
-    }
-
-    #[test]
     fn the_papers_of_the_project_fit_into_a_terminal() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
         let papers = Paper::read_all(std::path::Path::new(folder)).expect("papers");
         let entries: Vec<PaperEntry> = papers.iter().map(PaperEntry::of).collect();
-        let text = text(&entries).expect("text");
-        let longest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
-        assert!(longest.chars().count() <= WIDTH, "{longest}");
-        for id in papers.iter().flat_map(|paper| paper.expectations.ids()) {
-            assert!(text.contains(id), "{id}");
+        for width in [60, 80, WIDEST] {
+            let text = text(&entries, width).expect("text");
+            let longest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+            assert!(longest.chars().count() <= width, "{longest}");
+            for id in papers.iter().flat_map(|paper| paper.expectations.ids()) {
+                assert!(text.contains(id), "{id}");
+            }
         }
     }
 }

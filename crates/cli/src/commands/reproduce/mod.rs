@@ -21,8 +21,9 @@ use polypath_lab::study::Extent;
 use crate::commands::caps::CapArgs;
 use crate::failure::{Failure, Outcome};
 use crate::place::PlaceError;
-use crate::progress::Bar;
+use crate::progress::{Bar, ProgressArgs};
 use crate::runtime::Threads;
+use crate::table::Width;
 use crate::{output, program, runtime};
 use watch::Watcher;
 
@@ -119,6 +120,8 @@ struct End {
     /// Write the verdicts down beside the statements of the papers, in `verdicts.csv`; those from more runs stay
     #[arg(long)]
     record: bool,
+    #[command(flatten)]
+    show: ProgressArgs,
 }
 
 /// Runs, judges and writes.
@@ -143,12 +146,14 @@ pub(crate) fn run(args: Args) -> Outcome {
     let target: Target =
         args.target.parse().map_err(|error: String| Failure::usage(anyhow!(error)))?;
     target.among(&papers).map_err(|error| Failure::usage(anyhow!(error)))?;
-    if !args.form.full && !args.form.quick && !args.dry_run {
+    if !args.form.full && !args.form.quick && !args.dry_run && !args.end.show.is_quiet() {
         output::tell(format_args!(
             "the quick form; --full makes enough runs for narrow confidence intervals"
         ));
     }
-    output::tell(format_args!("papers in {}, results in {}", folder.display(), out.display()));
+    if !args.end.show.is_quiet() {
+        output::tell(format_args!("papers in {}, results in {}", folder.display(), out.display()));
+    }
     if args.dry_run {
         return dry_run(&args, &papers, &target, extent, &out);
     }
@@ -197,15 +202,15 @@ fn test_bed(args: &Args, target: &Target) -> Option<&'static dyn TestBed> {
 }
 
 fn dry_run(args: &Args, papers: &[Paper], target: &Target, extent: Extent, out: &Path) -> Outcome {
-    let (stop, watcher) = (AtomicBool::new(false), Watcher(Bar::new()));
+    let (stop, watcher) = (AtomicBool::new(false), Watcher(Bar::new(args.end.show)));
     let costs = costs(&order(args, papers, target, (extent, out), (&stop, None), &watcher))?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
     let text = if args.json {
         serde_json::to_string_pretty(&costs)? + "\n"
     } else {
-        table::costs(&costs, jobs)?
+        table::costs(&costs, jobs, Width::of_output())?
     };
-    output::print(text.as_bytes())
+    output::answer(args.json, &text)
 }
 
 /// Does it on threads of its own, until it is done or interrupted.
@@ -220,7 +225,7 @@ fn work(
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut work = tokio::task::spawn_blocking(move || {
-            let watcher = Watcher(Bar::new());
+            let watcher = Watcher(Bar::new(args.end.show));
             let budget = args.added.caps.budget();
             let stop = (&*stopped, budget.as_ref());
             let order = order(&args, &papers, &target, (extent, &out), stop, &watcher);
@@ -256,7 +261,7 @@ fn tell(report: &Report, written: &Written, json: bool) -> Outcome {
     if json {
         output::print((serde_json::to_string_pretty(report)? + "\n").as_bytes())?;
     } else if report.shard.is_none() && report.complete {
-        output::print(table::verdicts(report)?.as_bytes())?;
+        output::show(&table::verdicts(report, Width::of_output())?)?;
     }
     if let Some(shard) = &report.shard {
         output::tell(format_args!("part {shard} is done; --merge with the others gives verdicts"));

@@ -6,20 +6,17 @@ use std::num::NonZeroUsize;
 use polypath_lab::reproduce::{Answer, PaperCost, Report, Row};
 use polypath_lab::verdict::{PlaceJudgement, not_enough};
 
-use crate::report::{decided_at, measured, write_table};
+use crate::report::{decided_at, measured};
+use crate::table::{Table, Width};
 use crate::time::{duration, threads};
 
 /// A line for each statement, a reason for each that does not hold, and the sums.
-pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
+pub(super) fn verdicts(report: &Report, width: Width) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     for paper in &report.papers {
         writeln!(out, "{}\n", paper.title)?;
-        let rows = paper.statements.iter().map(line).collect();
-        write_table(
-            &mut out,
-            &["statement", "verdict", "measured", "interval", "expected", "n"],
-            rows,
-        )?;
+        let header = ["statement", "verdict", "measured", "interval", "expected", "n"];
+        out += &Table::new(&header, paper.statements.iter().map(line)).text(width);
         for row in paper.statements.iter().filter(|row| row.verdict != Answer::Holds) {
             write!(out, "\n  {}, {}: {}", row.id, row.verdict.name(), row.statement)?;
             if let Some(place) = &row.place {
@@ -55,7 +52,7 @@ pub(super) fn verdicts(report: &Report) -> Result<String, std::fmt::Error> {
         row.extend([runs.to_string(), duration(paper.core_s), duration(paper.wall_s)]);
         row
     });
-    write_table(&mut out, &header, sums.collect())?;
+    out += &Table::new(&header, sums).text(width);
     Ok(out)
 }
 
@@ -76,6 +73,7 @@ fn line(row: &Row) -> Vec<String> {
 pub(super) fn costs(
     costs: &[PaperCost],
     jobs: Option<NonZeroUsize>,
+    width: Width,
 ) -> Result<String, std::fmt::Error> {
     let jobs = jobs.map_or(1, NonZeroUsize::get);
     let header = [
@@ -110,8 +108,7 @@ pub(super) fn costs(
         sum += paper.sum;
     }
     rows.push(row("all of it".into(), &sum));
-    let mut out = String::new();
-    write_table(&mut out, &header, rows)?;
+    let mut out = Table::new(&header, rows).text(width);
     writeln!(out, "\n  time: estimated by trying some runs, on {}", threads(&sum, jobs))?;
     Ok(out)
 }

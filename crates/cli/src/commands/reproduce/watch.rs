@@ -26,6 +26,9 @@ impl Watch for Watcher {
     }
 
     fn end(&self, paper: &str, study: &StudyReport) {
+        if self.0.is_quiet() {
+            return;
+        }
         self.0.suspend(|| {
             output::tell(format_args!(
                 "{paper}/{}: {} runs, {} of them new; {} on one core",

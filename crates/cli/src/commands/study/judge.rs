@@ -13,7 +13,8 @@ use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::output;
 use crate::place::PlaceError;
-use crate::report::{decided_at, measured, write_table};
+use crate::report::{decided_at, measured};
+use crate::table::{Table, Width};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -78,9 +79,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let text = if args.json {
         serde_json::to_string_pretty(&judgements)? + "\n"
     } else {
-        table(&judgements)?
+        table(&judgements, Width::of_output())
     };
-    output::print(text.as_bytes())
+    output::answer(args.json, &text)
 }
 
 /// The study that is meant: statements name studies by their paths from where they lie themselves, users from where they are.
@@ -111,7 +112,7 @@ fn title_beside(statements: &Path, study: &str) -> Option<String> {
     Some(document.to_value().get("title")?.as_str()?.to_owned())
 }
 
-fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {
+fn table(judgements: &[Judgement], width: Width) -> String {
     let header = ["statement", "verdict", "measured", "interval", "expected", "n"];
     let row = |judgement: &Judgement| {
         let number = |number: f64| measured(number, &judgement.unit);
@@ -125,8 +126,7 @@ fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {
             judgement.n.to_string(),
         ]
     };
-    let mut out = String::new();
-    write_table(&mut out, &header, judgements.iter().map(row).collect())?;
+    let mut out = Table::new(&header, judgements.iter().map(row)).text(width);
     for judgement in judgements {
         out += &format!("\n  {}: {}", judgement.id, judgement.statement);
         if let Some(place) = &judgement.place
@@ -144,5 +144,5 @@ fn table(judgements: &[Judgement]) -> Result<String, std::fmt::Error> {
             out += &format!("\n    {cause}");
         }
     }
-    Ok(out + "\n")
+    out + "\n"
 }

@@ -19,9 +19,10 @@ use serde_json::json;
 use super::random_text;
 use crate::failure::{Failure, Outcome};
 use crate::place::PlaceError;
-use crate::progress::Bar;
+use crate::progress::{Bar, ProgressArgs};
 use crate::runtime::Threads;
 use crate::seed;
+use crate::table::Width;
 use crate::{output, program, runtime};
 
 /// The smallest and the largest file, in bytes.
@@ -77,6 +78,8 @@ pub(crate) struct Args {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    show: ProgressArgs,
 }
 
 /// Kinds on the command line.
@@ -115,13 +118,13 @@ pub(crate) fn run(args: Args) -> Outcome {
     if args.write_scenario {
         return write_scenario(&sample);
     }
-    let (out, json, jobs) = (args.out, args.json, args.jobs);
+    let (out, json, jobs, show) = (args.out, args.json, args.jobs, args.show);
     runtime::run(Threads::All, async |interruption| {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let start = Instant::now();
         let mut work = tokio::task::spawn_blocking(move || {
-            let bar = Bar::new();
+            let bar = Bar::new(show);
             let program = program::program();
             let request = Request { jobs, program, stop: &stopped, progress: &bar };
             let found = run_sample(&sample, &out, &request);
@@ -223,10 +226,12 @@ fn report(report: &Report<'_>, json: bool) -> Outcome {
             });
             serde_json::to_string_pretty(&document)? + "\n"
         }
-        (false, true) => random_text::summary(found, &lines, &worst, (out, took_s))?,
-        (false, false) => random_text::networks(cases)?,
+        (false, true) => {
+            random_text::summary(found, &lines, &worst, (out, took_s), Width::of_output())?
+        }
+        (false, false) => random_text::networks(cases, Width::of_output())?,
     };
-    output::print(text.as_bytes())?;
+    output::answer(json, &text)?;
     if is_whole {
         let title = format!("Random networks, seed {}", sample.seed);
         let folder = out.join(figure::FOLDER);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use polypath_lab::random::{Case, Found, Hurt, Summary, measures};
 
-use crate::report::write_table;
+use crate::table::{Table, Width};
 use crate::time::duration;
 
 /// Most networks that are listed of each measure; the table `networks` has all.
@@ -17,6 +17,7 @@ pub(super) fn summary(
     lines: &[Summary],
     worst: &[Hurt],
     (out, took_s): (&Path, f64),
+    width: Width,
 ) -> Result<String, fmt::Error> {
     let mut text = String::new();
     let took = duration(took_s);
@@ -37,7 +38,7 @@ pub(super) fn summary(
         row.extend([line.below_95, line.below_98, line.below_100].map(part));
         row
     };
-    write_table(&mut text, &header, lines.iter().map(row).collect())?;
+    text += &Table::new(&header, lines.iter().map(row)).text(width);
     for line in lines.iter().filter(|line| line.without > 0) {
         let (traffic, without) = (&line.traffic, line.without);
         writeln!(
@@ -45,12 +46,12 @@ pub(super) fn summary(
             "  {traffic}: {without} networks have no ratio: no path alone came to an end"
         )?;
     }
-    write_worst(&mut text, worst)?;
+    write_worst(&mut text, worst, width)?;
     Ok(text)
 }
 
 /// The worst networks, by what was measured.
-fn write_worst(text: &mut String, worst: &[Hurt]) -> fmt::Result {
+fn write_worst(text: &mut String, worst: &[Hurt], width: Width) -> fmt::Result {
     if worst.is_empty() {
         return writeln!(text, "\nNo network is below 0.98.");
     }
@@ -67,11 +68,11 @@ fn write_worst(text: &mut String, worst: &[Hurt]) -> fmt::Result {
                 format!("{:.3}", it.ratio),
                 value(it.all, &it.unit),
                 value(Some(it.best), &it.unit),
-                format!(" {}", it.description),
+                it.description.clone(),
             ]
         });
-        let header = ["network", "ratio", "all", "best", " "];
-        write_left_table(text, &header, rows.collect())?;
+        let header = ["network", "ratio", "all", "best", ""];
+        *text += &Table::new(&header, rows).with_words().text(width);
         if count > LISTED {
             writeln!(text, "  … {} more in networks.parquet", count - LISTED)?;
         }
@@ -79,21 +80,8 @@ fn write_worst(text: &mut String, worst: &[Hurt]) -> fmt::Result {
     Ok(())
 }
 
-/// A table whose last column is text.
-fn write_left_table(text: &mut String, header: &[&str], rows: Vec<Vec<String>>) -> fmt::Result {
-    let longest = rows.iter().filter_map(|row| row.last()).map(|cell| cell.chars().count()).max();
-    let longest = longest.unwrap_or_default();
-    let padded = rows.into_iter().map(|mut row| {
-        if let Some(last) = row.last_mut() {
-            *last = format!("{last:<longest$}");
-        }
-        row
-    });
-    write_table(text, header, padded.collect())
-}
-
 /// What was measured of each network, in all of its runs.
-pub(super) fn networks(cases: &[Case]) -> Result<String, fmt::Error> {
+pub(super) fn networks(cases: &[Case], width: Width) -> Result<String, fmt::Error> {
     let mut text = String::new();
     for (number, case) in cases.iter().enumerate() {
         let network = &case.network;
@@ -107,8 +95,7 @@ pub(super) fn networks(cases: &[Case]) -> Result<String, fmt::Error> {
             row.extend(values.alone.iter().map(|alone| value(*alone, &measure.unit)));
             row
         });
-        let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        write_table(&mut text, &header, rows.collect())?;
+        text += &Table::new(&header, rows).text(width);
     }
     Ok(text)
 }

@@ -19,8 +19,9 @@ use crate::commands::caps::CapArgs;
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::place::PlaceError;
-use crate::progress::Bar;
+use crate::progress::{Bar, ProgressArgs};
 use crate::runtime::Threads;
+use crate::table::Width;
 use crate::time::{duration, threads};
 use crate::{output, program, runtime};
 
@@ -72,6 +73,8 @@ pub(crate) struct Args {
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    show: ProgressArgs,
 }
 
 /// How long runs may take, and how often they are tried.
@@ -109,7 +112,7 @@ pub(crate) fn run(args: Args) -> Outcome {
     if args.dry_run {
         let cost = cost(&study, &out, shard)?;
         let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
-        return output::print(cost_text(&cost, jobs, args.json)?.as_bytes());
+        return output::answer(args.json, &cost_text(&cost, jobs, args.json)?);
     }
     let (study, statements) = match &args.until_decided {
         None => (study, None),
@@ -123,7 +126,7 @@ pub(crate) fn run(args: Args) -> Outcome {
         let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
         let seen = Arc::clone(&flags);
         let mut work = tokio::task::spawn_blocking(move || {
-            let bar = Bar::new();
+            let bar = Bar::new(args.show);
             let [stop, abandon] = &*seen;
             let budget = args.caps.budget();
             let request = Request {
@@ -241,9 +244,9 @@ fn report_part(summary: &Summary, json: bool) -> Outcome {
 fn print(summary: &Summary, data: &Dataset, json: bool) -> Outcome {
     let text = match json {
         true => serde_json::to_string_pretty(summary)? + "\n",
-        false => table::summary(data, summary)?,
+        false => table::summary(data, summary, Width::of_output())?,
     };
-    output::print(text.as_bytes())
+    output::answer(json, &text)
 }
 
 /// Fails if something is without a result.

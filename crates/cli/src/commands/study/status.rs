@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         true => serde_json::to_string_pretty(&survey)? + "\n",
         false => text(&survey)?,
     };
-    output::print(text.as_bytes())
+    output::answer(args.json, &text)
 }
 
 /// A line for each thing that is known.

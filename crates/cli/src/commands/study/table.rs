@@ -5,14 +5,18 @@ use std::fmt::Write;
 use polypath_lab::results::Dataset;
 use polypath_lab::run::Summary;
 
-use crate::report::write_table;
+use crate::table::{Table, Width};
 use crate::time::duration;
 
 /// Most lines of the table; the files have everything.
 const LINES: usize = 60;
 
 /// What was run, and a line for each variant at each point, with the mean of every measure and its interval.
-pub(super) fn summary(data: &Dataset, summary: &Summary) -> Result<String, std::fmt::Error> {
+pub(super) fn summary(
+    data: &Dataset,
+    summary: &Summary,
+    width: Width,
+) -> Result<String, std::fmt::Error> {
     let study = data.study();
     let mut out = String::new();
     writeln!(out, "{}\n", study.title())?;
@@ -51,8 +55,7 @@ pub(super) fn summary(data: &Dataset, summary: &Summary) -> Result<String, std::
             row
         })
         .collect();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    write_table(&mut out, &header, rows)?;
+    out += &Table::new(&header, rows).keys(study.axes().len() + 1).text(width);
     if count > LINES {
         writeln!(out, "  … {} more lines in runs.parquet", count - LINES)?;
     }

@@ -12,10 +12,11 @@ pub(crate) struct SctpArgs {
     /// SCTP port of the receiver
     #[arg(long, value_name = "N", default_value_t = polypath_transfer::PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// UDP port of the receiver, which SCTP is encapsulated in; a receiver takes any that is free for 0
+    /// UDP port of the receiver for SCTP in UDP (RFC 6951); with 0, a receiver uses any free port
     #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
     pub(crate) encapsulation_port: u16,
-    /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
+    /// Use SCTP over IP (protocol 132) instead of UDP, at both ends; needs the capability
+    /// CAP_NET_RAW
     #[arg(long, conflicts_with = "encapsulation_port")]
     pub(crate) raw: bool,
     #[command(flatten)]

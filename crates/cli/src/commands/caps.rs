@@ -8,10 +8,10 @@ use polypath_lab::sampling::{Caps, Ended};
 /// Options of `study run` and `reproduce`.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct CapArgs {
-    /// With --until-decided: most runs of each configuration
+    /// With --until-decided: maximum number of runs per configuration
     #[arg(long, value_name = "N", default_value = "1000", requires = "until_decided")]
     max_runs: NonZeroU32,
-    /// With --until-decided: most time of processors that this command uses, in hours
+    /// With --until-decided: maximum processor time of this command, in hours
     #[arg(long, value_name = "CPU-HOURS", requires = "until_decided", value_parser = hours)]
     budget: Option<f64>,
 }

@@ -10,15 +10,14 @@ use crate::{doctor, output};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Only what every use needs fails; what only some need is a warning, unless --require names it. Exit code 5 says that
-something fails. Nothing is sent beyond this machine, and nothing is changed.
+A check fails if every use of Polypath needs it; the others warn, unless --require names them. Exit code 5: a check failed. Nothing is sent to other machines, and nothing is changed.
 
 Examples:
   polypath doctor
   polypath doctor --require raw,tun
   polypath doctor --json")]
 pub(crate) struct Args {
-    /// Checks that must not even warn, separated by commas
+    /// Checks whose warnings count as failures, separated by commas
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     require: Vec<Check>,
     /// Print the findings as one line of JSON

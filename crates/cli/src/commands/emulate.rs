@@ -24,7 +24,7 @@ use crate::{output, seed};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Each host of the scenario with `external = true` becomes a network namespace, with a TUN device for each of its
-interfaces. What programs there send crosses the links of the scenario as time goes by. Needs root, and `ip` (iproute2).
+interfaces. Packets of programs in it cross the links of the scenario in real time. Needs root, and `ip` (iproute2).
 
 Examples:
   sudo polypath emulate scenarios/emulated-two-paths.toml
@@ -42,7 +42,8 @@ pub(crate) struct Args {
     /// End after this time at the latest
     #[arg(long, value_name = "TIME")]
     duration: Option<Duration>,
-    /// Part of the time that the emulation may be behind the clock, by more than 1 ms, before its result is refused
+    /// Share of the time that the emulation may lag behind the clock by more than 1 ms before its
+    /// result is rejected
     #[arg(long, value_name = "PART", default_value = "1 %")]
     allow_behind: Fraction,
     /// Seed of the random numbers of links and simulated flows, in place of the scenario's
@@ -51,10 +52,11 @@ pub(crate) struct Args {
     /// Change a value of the scenario; can be given again
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Print the result as JSON; what programs say then goes to standard error
+    /// Print the result as JSON; the output of programs then goes to standard error
     #[arg(long)]
     json: bool,
-    /// Write the packets of each external host to a pcapng file in this directory, with what became of each
+    /// Write the packets of each external host to a pcapng file in this directory, with the fate of
+    /// each packet
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
 }

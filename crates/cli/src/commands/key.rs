@@ -14,8 +14,7 @@ use crate::output;
 #[command(after_help = "\
 A file has a line for each key: a name, a space, and 32 to 128 hexadecimal digits; # begins a comment. Only its owner
 may have access to it (chmod 600). Both sides need the key; the name may differ. A receiver takes every key of its file.
-It reads the file again when it changes: a key whose line was taken out begins no association any more. Keys keep others
-out and what is sent from being changed. They hide nothing: whoever is on the way can read it.
+It reads the file again when it changes: a key whose line was taken out begins no association any more. Keys authenticate the peer and protect data against changes. They do not encrypt: anybody on the path can read the data.
 
 Examples:
   polypath key new alice.key
@@ -42,7 +41,7 @@ Examples:
   polypath key new alice.key
   polypath key new secret.txt --name alice")]
 struct New {
-    /// The file; one that exists is never replaced
+    /// The key file; an existing file is never replaced
     #[arg(default_value = "polypath.key", value_name = "FILE")]
     file: PathBuf,
     /// Name of the key: letters, digits and . - _ @ [default: the name of the file without its end]

@@ -36,7 +36,7 @@ const ANYBODY_MAY: &str = "measure with this server, which takes its processor a
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Option letters are those of iperf3 where the meaning is the same; flows are given as in NetPerfMeter. docs/meter.md has the rest.
+Options are compatible with iperf3's where the meaning is the same; flows use NetPerfMeter's syntax. See docs/meter.md.
 
 Exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 cannot connect, refused or busy, 4 a requirement was missed,
 5 the system refuses (port in use, no such address), 130 interrupted.
@@ -77,8 +77,7 @@ struct ClientArgs {
 /// Arguments of the server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without --bind it uses the addresses that the default routes begin at, and loopback for clients on this host; name every address
-that clients shall use as a path.
+Without --bind, the server uses the source addresses of the default routes, and loopback for clients on this host. List every address that clients are to use as a path.
 
 Examples:
   polypath meter server -B 192.0.2.1,198.51.100.1
@@ -95,13 +94,14 @@ struct ServerArgs {
     /// End after one measurement
     #[arg(short = '1', long)]
     one_off: bool,
-    /// Most clients at a time; more are refused
+    /// Maximum number of clients at a time; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1000))]
     max_clients: u32,
-    /// Most clients at a time from one address (of IPv6: one /64 network)
+    /// Maximum number of clients at a time from one address (of IPv6: one /64 network)
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     max_per_address: u32,
-    /// Most memory in which data of all clients waits to be read; near it, their windows shrink and further clients are refused
+    /// Maximum memory for received data of all clients that waits to be read; near this limit,
+    /// receive windows shrink and further clients are refused
     #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
     max_memory: ByteCount,
     /// Refuse, and stop, measurements of more bit/s in both directions together

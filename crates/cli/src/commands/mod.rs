@@ -55,13 +55,13 @@ pub(crate) enum Command {
     Receive(receive::Args),
     /// Send files over all paths
     Send(send::Args),
-    /// Make a key, so that only those get in who have it
+    /// Make keys for authentication
     Key(key::Args),
-    /// Say what this machine allows, and what to do about the rest
+    /// Report what this machine supports, and how to fix what it does not
     Doctor(doctor::Args),
-    /// Measure what an association carries over all paths
+    /// Measure the throughput and delay of an association over all paths
     Meter(Box<meter::Args>),
-    /// Run a program whose SCTP sockets are those of Polypath
+    /// Run a program with the SCTP sockets of Polypath
     #[cfg(target_os = "linux")]
     With(with::Args),
     /// Show the SCTP sockets of programs, their associations and paths

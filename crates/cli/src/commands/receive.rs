@@ -57,15 +57,15 @@ pub(crate) struct Args {
     /// Local addresses, separated by commas; senders may use every one of them. With %DEV, bound to that interface
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',', required = true)]
     listen: Vec<Zoned>,
-    /// Directory for the files; its last part is made if it is missing. With -, the content of one file goes to standard output as it
-    /// comes: whether it is right, the exit code says at the end
+    /// Directory for the files, created if its parent exists. With -, the content of one file is
+    /// written to standard output as it arrives; the exit code says whether it was verified
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// End after the first sender. If its association is lost, it may connect again, see --wait-for
+    /// Exit after the first sender. If its association is lost, it may reconnect (see --wait-for)
     #[arg(long)]
     once: bool,
-    /// With --once: how many seconds the sender may take to connect again after its association was lost; 0: it may not. The
-    /// sender has --retry-for with the same default
+    /// With --once: seconds that the sender has to reconnect after its association was lost; 0: it
+    /// may not reconnect. The sender's --retry-for has the same default
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     wait_for: u64,
     #[command(flatten)]
@@ -104,28 +104,32 @@ struct Taste {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits of senders")]
 struct Shares {
-    /// Most senders at a time; more are refused, and told that it is busy
+    /// Maximum number of senders at a time; further ones are refused as busy
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_senders: u32,
-    /// Most senders at a time from one address (of IPv6: one /64 network)
+    /// Maximum number of senders at a time from one address (of IPv6: one /64 network)
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_per_address: u32,
-    /// Most memory in which data of all senders waits to be written; near it, their windows shrink and further senders are refused
+    /// Maximum memory for received data of all senders that waits to be written; near this limit,
+    /// receive windows shrink and further senders are refused
     #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
     max_memory: ByteCount,
-    /// Most files of one sender; an offer beyond is refused
+    /// Maximum number of files per sender; further offers are refused
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_files: u64,
-    /// Most bytes of all files of one sender; an offer that would exceed it is refused. Without it, the disk is the limit
+    /// Maximum size of all files of one sender; offers beyond it are refused. Default: limited by
+    /// the disk
     #[arg(long, value_name = "SIZE")]
     max_bytes: Option<ByteCount>,
-    /// Most bytes of all senders together while this receiver runs, with what is kept of incomplete files
+    /// Maximum size of all files of all senders during this run, including incomplete files
     #[arg(long, value_name = "SIZE")]
     max_total: Option<ByteCount>,
-    /// How long incomplete files are kept after the last byte came; 0 s: they are removed at once
+    /// How long incomplete files are kept after their last byte arrived; 0 s removes them
+    /// immediately
     #[arg(long, value_name = "TIME", default_value = "168 h")]
     keep_incomplete: polypath_units::Duration,
-    /// Most bytes of incomplete files that nobody sends; the oldest are removed. Without it, the disk is the limit
+    /// Maximum size of incomplete files that are not being sent; the oldest are removed. Default:
+    /// limited by the disk
     #[arg(long, value_name = "SIZE")]
     max_incomplete: Option<ByteCount>,
 }
@@ -160,14 +164,14 @@ impl Shares {
 /// How slow a sender may be.
 #[derive(Debug, clap::Args)]
 struct Limits {
-    /// Take the association for lost after this many seconds without progress; its sender may connect again. The sender has the same
-    /// option and default
+    /// Consider the association lost after this many seconds without progress; its sender may
+    /// reconnect. The sender has the same option and default
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
     /// Abort a transfer that is slower than this for --min-rate-span; 0 bit/s accepts any rate
     #[arg(long, value_name = "RATE", default_value = "8 kbit/s")]
     min_rate: BitRate,
-    /// Seconds of waiting for the sender over which its rate is taken
+    /// Seconds over which the rate of a sender is measured; only time spent waiting for it counts
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     min_rate_span: u64,
 }

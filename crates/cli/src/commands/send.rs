@@ -46,20 +46,22 @@ pub(crate) struct Args {
     /// Name of standard input at the receiver
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Addresses of the receiver, separated by commas; it names those that are missing
+    /// Addresses of the receiver, separated by commas; the handshake brings its other addresses
     #[arg(long, value_name = "ADDR", value_delimiter = ',', required = true)]
     to: Vec<Zoned>,
-    /// Local addresses, separated by commas; with %DEV, bound to that interface [default: those that the routes to the
-    /// receiver begin at]
+    /// Local addresses, separated by commas; with %DEV, bound to that interface [default: source
+    /// addresses of the routes to the receiver]
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
     from: Vec<Zoned>,
     /// Timeout for connecting, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     connect_timeout: u64,
-    /// Take the association for lost after this many seconds without progress. The receiver has the same option and default
+    /// Consider the association lost after this many seconds without progress. The receiver has the
+    /// same option and default
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
-    /// Connect again for up to this many seconds when the association is lost, and go on where it was; 0: do not
+    /// Reconnect for up to this many seconds after the association was lost, and resume; 0: do not
+    /// reconnect
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     retry_for: u64,
     /// Send no faster than this, for example '20 Mbit/s'

@@ -19,10 +19,10 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// What distinguishes services of one user: the UDP port that they have themselves, or raw IP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::Args)]
 pub(crate) struct ServiceArgs {
-    /// UDP port that the programs' own packets come from and arrive at; 0 takes any that is free
+    /// Local UDP port for the packets of the programs; 0 uses any free port
     #[arg(long, value_name = "N", default_value_t = ENCAPSULATION_PORT)]
     pub(crate) local_encapsulation_port: u16,
-    /// Also travel over IP itself (protocol 132), which needs the capability CAP_NET_RAW
+    /// Also use SCTP over IP (protocol 132); needs the capability CAP_NET_RAW
     #[arg(long)]
     pub(crate) raw: bool,
 }

@@ -8,7 +8,7 @@ use crate::output;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A line for each socket, and below it one for each association and path: addresses, state, congestion window, round-trip time,
-MTU, bytes of user data. Options that programs asked for, and that there are none of, are counted at the end.
+MTU, bytes of user data. Unsupported socket options that programs requested are counted at the end.
 
 Examples:
   polypath ss

@@ -22,8 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-All programs of a user that `polypath with` starts share one service, and with it one UDP port. It ends by itself when no SCTP
-socket has been open for 30 s. As a program of its own, in the foreground, it serves to look for faults.
+All programs of a user that `polypath with` starts share one service, and with it one UDP port. It exits when no SCTP socket has been open for 30 s. Running it in the foreground helps to find faults.
 
 Examples:
   polypath stack
@@ -31,7 +30,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     service: ServiceArgs,
-    /// Go on in the background, apart from the terminal
+    /// Run in the background, detached from the terminal
     #[arg(long)]
     background: bool,
 }

@@ -32,7 +32,7 @@ enum Paths {
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The program needs no SCTP in the kernel, no privileges, and knows nothing of this. Its SCTP packets travel in UDP (RFC 6951), so
+The program needs no SCTP in the kernel, no privileges and no changes. Its SCTP packets travel in UDP (RFC 6951), so
 the other side needs SCTP in UDP, too: a program that `polypath with` runs, usrsctp, or Linux with net.sctp.udp_port set.
 Both programs may run on the same host. `polypath ss` shows the sockets.
 

@@ -29,7 +29,8 @@ use crate::zoned::Zoned;
 /// What is measured with whom.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ClientOptions {
-    /// Addresses or names of the server, separated by commas; it names its other addresses
+    /// Addresses or names of the server, separated by commas; the handshake brings its other
+    /// addresses
     #[arg(value_name = "HOST", value_delimiter = ',', required = true)]
     pub hosts: Vec<String>,
     #[command(flatten)]
@@ -63,14 +64,15 @@ pub(crate) struct Transport {
     /// SCTP port of the server
     #[arg(short, long, value_name = "N", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
-    /// UDP port of the server, which SCTP is encapsulated in
+    /// UDP port of the server for SCTP in UDP (RFC 6951)
     #[arg(long, alias = "encapsulation-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
     pub encap_port: u16,
-    /// Travel over IP itself (protocol 132) and not in UDP, at both ends; needs the capability CAP_NET_RAW
+    /// Use SCTP over IP (protocol 132) instead of UDP, at both ends; needs the capability
+    /// CAP_NET_RAW
     #[arg(long, conflicts_with = "encap_port")]
     pub raw: bool,
-    /// Local addresses, separated by commas or in several options; with %DEV, bound to that interface [default: those that
-    /// the routes begin at]
+    /// Local addresses, separated by commas or in several options; with %DEV, bound to that
+    /// interface [default: source addresses of the routes]
     #[arg(short = 'B', long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
     pub bind: Vec<Zoned>,
     #[command(flatten)]
@@ -107,7 +109,8 @@ pub(crate) struct Load {
     /// Flows, each with a stream of its own
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_FLOWS as i64))]
     pub parallel: u32,
-    /// Rate of each flow in bit/s (K, M, G: powers of 1000), 0 for all there is; with /N, N messages at a time
+    /// Rate of each flow in bit/s (K, M, G: powers of 1000), 0 for no limit; with /N, in bursts of
+    /// N messages
     #[arg(short, long, value_name = "RATE[/BURST]", default_value = "0", value_parser = paced)]
     pub bitrate: Paced,
     /// Bytes of each message, 48 to 65535 [default: as many packets as fit 16K and half of the buffers]
@@ -117,7 +120,7 @@ pub(crate) struct Load {
     /// --bidir; repeatable
     #[arg(long, value_name = "SPEC", value_parser = flow, conflicts_with_all = ["parallel", "bitrate", "length", "reverse", "bidir"])]
     pub flow: Vec<FlowSpec>,
-    /// Where random numbers begin [default: at random]
+    /// Seed of random numbers [default: at random]
     #[arg(long, value_name = "N", value_parser = seed::parse)]
     pub seed: Option<u64>,
 }
@@ -150,10 +153,11 @@ pub(crate) struct Requirements {
     /// Fail (exit code 4) if less is received, in each direction
     #[arg(long, value_name = "RATE", value_parser = numbers::rate)]
     pub require_rate: Option<BitRate>,
-    /// Fail (exit code 4) if less is received than over the best path alone, times this; each path is measured first
+    /// Fail (exit code 4) if less is received than this ratio times the rate of the best path
+    /// alone; each path is measured first
     #[arg(long, value_name = "RATIO")]
     pub require_gain: Option<f64>,
-    /// Fail (exit code 4) if one of 100 messages takes longer, for example '200 ms'
+    /// Fail (exit code 4) if the 99th percentile of the delay is longer, for example '200 ms'
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub max_p99: Option<Duration>,
     /// The clocks of both hosts are synchronised: do not estimate how they differ
@@ -169,10 +173,10 @@ pub(crate) struct ReportOptions {
     /// Title of the results
     #[arg(short = 'T', long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Text to be found in the results
+    /// Text to add to the results
     #[arg(long, value_name = "TEXT")]
     pub extra_data: Option<String>,
-    /// Show what the server shows, too
+    /// Also show the output of the server
     #[arg(long)]
     pub get_server_output: bool,
     /// Write each interval as lines of CSV
@@ -202,7 +206,7 @@ pub(crate) struct FormatOptions {
 /// How much of a measurement is printed as text.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct DetailOptions {
-    /// Print only what stands at the end, no intervals
+    /// Print only the final results, no intervals
     #[arg(short, long)]
     pub quiet: bool,
     /// Print the path of each interval too, if there is only one

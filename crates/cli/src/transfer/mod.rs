@@ -17,7 +17,7 @@ pub(crate) enum Verbosity {
 /// Options for it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerbosityArgs {
-    /// Say nothing on standard error but errors and warnings, and print no summary but that of --json
+    /// Print only errors and warnings, and no summary except with --json
     #[arg(short, long)]
     quiet: bool,
     /// Say more about paths and associations

@@ -21,7 +21,7 @@ Examples:
   polypath policies path_order congestion
   polypath policies --json")]
 pub(crate) struct Args {
-    /// Only keys that are this, begin with it or have it as a part
+    /// Only keys that contain this text
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
     /// Print JSON

@@ -73,7 +73,7 @@ pub(crate) struct Args {
     /// Take over the runs of another directory with results; can be given again
     #[arg(long, value_name = "DIR")]
     merge: Vec<PathBuf>,
-    /// Say how much there is to do, and do nothing
+    /// Print how much there is to do, and exit
     #[arg(long)]
     dry_run: bool,
     /// Folder with papers
@@ -86,14 +86,14 @@ pub(crate) struct Args {
 /// How much of each study.
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Form {
-    /// Few runs, fewer points and short times, by the same rules; this is what is done without --full
+    /// Few runs, fewer points and short times, by the same rules (the default)
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// As many runs as a careful answer needs; takes hours
+    /// As many runs as the confidence intervals need; takes hours
     #[arg(long)]
     full: bool,
-    /// Also what is measured in real time, on links that the kernel shapes; needs root. A figure that is named needs no such
-    /// word
+    /// Also figures that are measured in real time, on links shaped by the kernel; needs root. Not
+    /// needed for a figure given by name
     #[arg(long)]
     real: bool,
 }
@@ -117,7 +117,8 @@ struct End {
     /// Fail if a statement differs without a known cause
     #[arg(long)]
     strict: bool,
-    /// Write the verdicts down beside the statements of the papers, in `verdicts.csv`; those from more runs stay
+    /// Record the verdicts next to the statements of the papers, in `verdicts.csv`; verdicts from
+    /// more runs are kept
     #[arg(long)]
     record: bool,
     #[command(flatten)]

@@ -43,7 +43,7 @@ enum Command {
     Run(run::Args),
     /// Submit a study to a batch system: a job array, and a job that joins its results
     Submit(submit::Args),
-    /// Say how far a study has come: runs done and failed, rate, machines, time left
+    /// Show the progress of a study: runs done and failed, rate, machines, time left
     Status(status::Args),
     /// Join the results of units or shards, and write the tables
     Merge(merge::Args),

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Threads; default: the number of processors
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Fewer points and runs and a shorter time, as the study says
+    /// Fewer points and runs and shorter times, as set in the study
     #[arg(long)]
     quick: bool,
     /// Only part i of n parts, in a directory of its own; `polypath study merge` joins them
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     until_decided: Option<PathBuf>,
     #[command(flatten)]
     caps: CapArgs,
-    /// Say how much there is to do, and do nothing
+    /// Print how much there is to do, and exit
     #[arg(long)]
     dry_run: bool,
     /// Change a value of the scenario; can be given again
@@ -83,10 +83,11 @@ struct Patience {
     /// Longest time of a run, such as "10 min"; one that takes longer is a row without a result. Default: no limit
     #[arg(long, value_name = "TIME")]
     run_timeout: Option<Duration>,
-    /// How often a run is made that crashes each time; each command makes it once
+    /// Maximum number of attempts for a run that crashes; each command attempts it once
     #[arg(long, value_name = "N", default_value = "3")]
     attempts: NonZeroU32,
-    /// How long runs in progress may go on after an interruption (SIGINT or SIGTERM) before they are left
+    /// How long runs in progress may continue after an interruption (SIGINT or SIGTERM) before they
+    /// are aborted
     #[arg(long, value_name = "TIME", default_value = "20 s")]
     grace: Duration,
 }

@@ -13,7 +13,7 @@ use crate::time::duration;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Nothing is written: it can be asked at any time, from any machine that sees the directory.
+This writes nothing; it can run at any time, on any machine with access to the directory.
 
 Examples:
   polypath study status results

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Longest time of a task, as sbatch writes it: minutes, hours:minutes:seconds or days-hours
     #[arg(long, value_name = "TIME")]
     time: String,
-    /// Fewer points and runs and a shorter time, as the study says
+    /// Fewer points and runs and shorter times, as set in the study
     #[arg(long)]
     quick: bool,
     /// Change a value of the scenario; can be given again

@@ -15,7 +15,7 @@ const TAIL: usize = 10;
 /// line by line, so it cannot continue below as other tables do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Columns {
-    /// Whether each line says who sends.
+    /// Whether each line names the sending side.
     has_role: bool,
     has_short_times: bool,
     has_bytes: bool,

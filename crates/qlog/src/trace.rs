@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use polypath_proto::{Instant, ProbeEvent};
 use serde::Serialize;
 
@@ -183,10 +184,8 @@ struct Vantage<'a> {
 
 /// A date and time as in RFC 3339; `None` before 1970 and after the year 9999.
 pub(crate) fn date(time: SystemTime) -> Option<String> {
-    /// Seconds from 1970 to the year 10000.
-    const END: u64 = 253_402_300_800;
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    (since.as_secs() < END).then(|| humantime::format_rfc3339_millis(time).to_string())
+    let time = Timestamp::try_from(time).ok().filter(|time| *time >= Timestamp::UNIX_EPOCH)?;
+    Some(format!("{time:.3}"))
 }
 
 impl<'a> File<'a> {

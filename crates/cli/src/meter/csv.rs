@@ -5,11 +5,28 @@ use std::fmt::Display;
 use polypath_meter::document::{Interval, PathReport, StreamReport, Sum};
 
 /// Names of the columns.
-pub(crate) const HEADER: &str = "kind,id,direction,start_s,end_s,omitted,bytes,bits_per_second,messages,retransmits,cwnd_bytes,rtt_us,\
-     delay_p50_us,delay_p99_us";
+pub(crate) const HEADER: [&str; 14] = [
+    "kind",
+    "id",
+    "direction",
+    "start_s",
+    "end_s",
+    "omitted",
+    "bytes",
+    "bits_per_second",
+    "messages",
+    "retransmits",
+    "cwnd_bytes",
+    "rtt_us",
+    "delay_p50_us",
+    "delay_p99_us",
+];
+
+/// The fields of a line.
+pub(crate) type Row = [String; HEADER.len()];
 
 /// The rows of an interval.
-pub(crate) fn rows(interval: &Interval) -> Vec<String> {
+pub(crate) fn rows(interval: &Interval) -> Vec<Row> {
     let sums = std::iter::once(&interval.sum).chain(&interval.sum_bidir_reverse);
     let omitted = interval.sum.omitted;
     let streams = interval.streams.iter().map(stream);
@@ -19,9 +36,9 @@ pub(crate) fn rows(interval: &Interval) -> Vec<String> {
         .collect()
 }
 
-fn stream(of: &StreamReport) -> String {
+fn stream(of: &StreamReport) -> Row {
     let delay = of.delay;
-    join(&[
+    fields([
         &"stream",
         &of.socket,
         &direction(of.sender),
@@ -39,9 +56,9 @@ fn stream(of: &StreamReport) -> String {
     ])
 }
 
-fn sum(of: &Sum) -> String {
+fn sum(of: &Sum) -> Row {
     let (direction, retransmits) = (direction(of.sender), Cell(of.retransmits));
-    join(&[
+    fields([
         &"sum",
         &"",
         &direction,
@@ -59,9 +76,9 @@ fn sum(of: &Sum) -> String {
     ])
 }
 
-fn path(of: &PathReport, omitted: bool) -> [String; 2] {
+fn path(of: &PathReport, omitted: bool) -> [Row; 2] {
     let row = |direction: &str, bytes: u64, rate: f64| {
-        join(&[
+        fields([
             &"path",
             &of.path,
             &direction,
@@ -97,8 +114,8 @@ impl Display for Cell {
     }
 }
 
-fn join(cells: &[&dyn Display]) -> String {
-    cells.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+fn fields(cells: [&dyn Display; HEADER.len()]) -> Row {
+    cells.map(ToString::to_string)
 }
 
 #[cfg(test)]
@@ -106,12 +123,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_all_columns() {
+    fn what_is_unknown_is_empty() {
         let mut interval = Interval::default();
         interval.sum_bidir_reverse = Some(Sum::default());
-        let columns = HEADER.split(',').count();
         let rows = rows(&interval);
         assert_eq!(rows.len(), 2);
-        assert!(rows.iter().all(|row| row.split(',').count() == columns), "{rows:?}");
+        for row in rows {
+            assert_eq!([&row[0], &row[1], &row[10]], ["sum", "", ""]);
+        }
     }
 }

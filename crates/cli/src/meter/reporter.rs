@@ -1,11 +1,12 @@
 //! Tells results as they come, in the form that the user wants.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::csv::Writer;
 use anyhow::{Context, Result};
 use polypath_meter::document::{Document, Interval, StreamLine, Timestamp};
 use polypath_meter::{Event, Observer};
@@ -45,7 +46,7 @@ pub(crate) struct Reporter {
     timestamps: Timestamps,
     style: Style,
     detail: Detail,
-    csv: Option<BufWriter<File>>,
+    csv: Option<Writer<File>>,
     /// Before each line of text.
     prefix: String,
     /// Text for the peer.
@@ -128,9 +129,10 @@ impl Reporter {
         let create = |path: &Path| place::open_to_write(path, Before::Keep);
         let file = options.logfile.as_deref().map(create).transpose()?;
         let fresh = |path: &Path| place::open_to_write(path, Before::Discard);
-        let mut csv = csv.map(fresh).transpose()?.map(BufWriter::new);
+        let mut csv = csv.map(fresh).transpose()?.map(Writer::from_writer);
         if let Some(csv) = &mut csv {
-            writeln!(csv, "{}", csv::HEADER)?;
+            csv.write_record(csv::HEADER)?;
+            csv.flush()?;
         }
         let colours = file.is_none()
             && io::stdout().is_terminal()
@@ -227,8 +229,9 @@ impl Reporter {
             self.json_line(&StreamLine::interval(interval));
         }
         if let Some(csv) = &mut self.csv {
-            let written = csv::rows(interval).iter().try_for_each(|row| writeln!(csv, "{row}"));
-            let written = written.and_then(|()| csv.flush()).context("cannot write the CSV file");
+            let written = csv::rows(interval).iter().try_for_each(|row| csv.write_record(row));
+            let written =
+                written.and_then(|()| Ok(csv.flush()?)).context("cannot write the CSV file");
             self.note(written.map_err(Failure::Failed));
         }
     }

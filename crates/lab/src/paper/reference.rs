@@ -112,14 +112,9 @@ impl Reference {
         let text = std::fs::read_to_string(&path).map_err(PaperError::io(&path))?;
         let claims: Result<Vec<Claim>, PaperError> = read_csv(&text)
             .into_iter()
-            .enumerate()
             .skip(1)
-            .map(|(index, fields)| {
-                let wrong = |message| PaperError::Reference {
-                    path: path.clone(),
-                    line: index + 1,
-                    message,
-                };
+            .map(|(line, fields)| {
+                let wrong = |message| PaperError::Reference { path: path.clone(), line, message };
                 Claim::of(fields).map_err(wrong)
             })
             .collect();

@@ -94,7 +94,8 @@ impl Recorded {
 /// Reads the verdicts of a paper; none where there is no file. Lines that make no sense do not count.
 pub fn read(folder: &Path) -> Vec<Recorded> {
     let text = fs::read_to_string(folder.join(VERDICTS)).unwrap_or_default();
-    read_csv(&text).into_iter().skip(1).filter_map(Recorded::read).collect()
+    let lines = read_csv(&text).into_iter().skip(1);
+    lines.filter_map(|(_, fields)| Recorded::read(fields)).collect()
 }
 
 impl Report {

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use csv::{ReaderBuilder, Terminator, WriterBuilder};
+
 use super::table::text_of;
 use super::{
     EXECUTION, NETWORKS, RUNS, ResultsError, SAMPLE, SERIES, Table, TableError, finished,
@@ -58,10 +60,20 @@ impl From<io::Error> for CsvError {
     }
 }
 
-fn write_table(table: &Table, mut out: impl Write) -> Result<(), CsvError> {
-    write_line(&mut out, table.columns().iter().map(|name| harmless(name)))?;
+impl From<csv::Error> for CsvError {
+    fn from(error: csv::Error) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+fn write_table(table: &Table, out: impl Write) -> Result<(), CsvError> {
+    // Lines end as RFC 4180 has it.
+    let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(out);
+    out.write_record(table.columns().iter().map(|name| harmless(name).into_owned()))?;
     let all: Vec<usize> = (0..table.columns().len()).collect();
-    table.rows::<CsvError>(&all, |row| Ok(write_line(&mut out, row.iter().map(field))?))?;
+    table.rows::<CsvError>(&all, |row| {
+        Ok(out.write_record(row.iter().map(|cell| field(cell).into_owned()))?)
+    })?;
     Ok(out.flush()?)
 }
 
@@ -81,49 +93,19 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn write_line<'a>(
-    out: &mut impl Write,
-    fields: impl Iterator<Item = Cow<'a, str>>,
-) -> io::Result<()> {
-    for (number, field) in fields.enumerate() {
-        let comma = if number > 0 { "," } else { "" };
-        write!(out, "{comma}{}", quoted(&field))?;
-    }
-    out.write_all(b"\r\n")
-}
-
-/// The fields of each line of a table. Whatever the text is, it is taken as well as it can be.
-pub(crate) fn read_csv(text: &str) -> Vec<Vec<String>> {
-    let mut lines = Vec::new();
-    let (mut line, mut field, mut in_quotes) = (Vec::new(), String::new(), false);
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if in_quotes && letters.next_if_eq(&'"').is_some() => field.push('"'),
-            '"' => in_quotes = !in_quotes,
-            ',' if !in_quotes => line.push(std::mem::take(&mut field)),
-            '\r' if !in_quotes => {}
-            '\n' if !in_quotes => {
-                line.push(std::mem::take(&mut field));
-                lines.push(std::mem::take(&mut line));
-            }
-            letter => field.push(letter),
-        }
-    }
-    if !field.is_empty() || !line.is_empty() {
-        line.push(field);
-        lines.push(line);
-    }
-    lines
-}
-
-/// A field, in quotes where it needs them.
-fn quoted(field: &str) -> Cow<'_, str> {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\"")).into()
-    } else {
-        field.into()
-    }
+/// The number and the fields of each line of a table that is not empty. Whatever the text is, it is taken as well as it can be.
+pub(crate) fn read_csv(text: &str) -> Vec<(usize, Vec<String>)> {
+    let mut reader =
+        ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    // Of text in memory, in lines of any length, nothing fails.
+    let lines = reader.records().flatten().map(|line| {
+        // The reader's position is that before empty lines, and between both ends of a line.
+        let begin = line.position().map_or(0, |position| position.byte() as usize);
+        let skipped = text.bytes().skip(begin).take_while(|byte| b"\r\n".contains(byte)).count();
+        let ends = text.bytes().take(begin + skipped).filter(|byte| *byte == b'\n').count();
+        (ends + 1, line.iter().map(str::to_owned).collect())
+    });
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -131,14 +113,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
-        let lines = vec![vec!["a", "b, \"c\"", ""], vec!["two\nlines", "", "x"]];
-        let mut text = Vec::new();
-        for line in &lines {
-            write_line(&mut text, line.iter().map(|field| (*field).into())).expect("memory");
-        }
-        assert_eq!(read_csv(std::str::from_utf8(&text).expect("text")), lines);
-        assert_eq!(read_csv("a,b\nc,d"), [["a", "b"], ["c", "d"]]);
+    fn lines_are_read_with_their_numbers() {
+        let line = |number, fields: &[&str]| {
+            (number, fields.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let text = "a,\"b, \"\"c\"\"\",\r\n\r\n\"two\nlines\",,x\r\nshort\n";
+        let expected = [
+            line(1, &["a", "b, \"c\"", ""]),
+            line(3, &["two\nlines", "", "x"]),
+            line(5, &["short"]),
+        ];
+        assert_eq!(read_csv(text), expected);
+        assert_eq!(read_csv("a,b\nc,d"), [line(1, &["a", "b"]), line(2, &["c", "d"])]);
+        assert_eq!(read_csv(""), []);
+        assert_eq!(read_csv("\"open").len(), 1);
     }
 
     #[test]
@@ -156,18 +144,6 @@ mod tests {
             (Cell::Null, ""),
         ] {
             assert_eq!(field(&cell), expected);
-        }
-    }
-
-    #[test]
-    fn fields_are_quoted_where_they_need_it() {
-        for (field, expected) in [
-            ("a b", "a b"),
-            ("a,b", "\"a,b\""),
-            ("say \"x\"", "\"say \"\"x\"\"\""),
-            ("two\nlines", "\"two\nlines\""),
-        ] {
-            assert_eq!(quoted(field), expected);
         }
     }
 }

@@ -4,7 +4,7 @@ mod layout;
 
 use std::fmt::{self, Write};
 
-use polypath_sim::{MapLink, MapNode, MapSide, NetworkMap};
+use polypath_sim::{MapNode, MapSide, NetworkMap};
 
 use self::layout::{Layout, layout};
 
@@ -15,6 +15,8 @@ const COLOURS: [&str; 7] =
 const STROKES: [&str; 3] = ["", "9 4", "3 3"];
 /// Distance of routes over the same link.
 const ROUTE_GAP: f64 = 5.0;
+/// Distance of links between the same two nodes.
+const LINK_GAP: f64 = 76.0;
 const MARGIN: [f64; 2] = [110.0, 70.0];
 const LEGEND_ROW: f64 = 20.0;
 const HOST: [f64; 2] = [44.0, 30.0];
@@ -38,7 +40,8 @@ struct Picture<'a> {
 impl Picture<'_> {
     fn write(&self, title: &str, out: &mut String) -> fmt::Result {
         let [width, height] = self.layout.size;
-        let (width, body) = ((width + 2.0 * MARGIN[0]).max(640.0), height + 2.0 * MARGIN[1]);
+        let (width, body) =
+            ((width + 2.0 * MARGIN[0]).max(640.0), height + 2.0 * (MARGIN[1] + self.rise()));
         let total = body + LEGEND_ROW * (self.map.routes.len() as f64 + 2.5);
         writeln!(
             out,
@@ -53,15 +56,15 @@ impl Picture<'_> {
             "<text x=\"{centre:.1}\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">{}</text>",
             escape(title)
         )?;
-        for link in &self.map.links {
-            self.write_line(link, out)?;
+        for number in 0..self.map.links.len() {
+            self.write_line(number, out)?;
         }
         self.write_routes(out)?;
         for (index, node) in self.map.nodes.iter().enumerate() {
             self.write_node(index, node, out)?;
         }
-        for link in &self.map.links {
-            self.write_label(link, out)?;
+        for number in 0..self.map.links.len() {
+            self.write_label(number, out)?;
         }
         self.write_legend(body, out)?;
         out.write_str("</svg>\n")
@@ -69,16 +72,53 @@ impl Picture<'_> {
 
     fn place(&self, node: usize) -> [f64; 2] {
         let [x, y] = self.layout.places[node];
-        [x + MARGIN[0], y + MARGIN[1]]
+        [x + MARGIN[0], y + MARGIN[1] + self.rise()]
     }
 
-    fn write_line(&self, link: &MapLink, out: &mut String) -> fmt::Result {
-        let [[x1, y1], [x2, y2]] = link.ends.map(|end| self.place(end));
+    /// How far a link bends aside of the straight line, since others join the same two nodes.
+    fn bend(&self, link: usize) -> f64 {
+        let [one, two] = self.map.links[link].ends;
+        let joins = |other: &usize| {
+            let ends = self.map.links[*other].ends;
+            ends == [one, two] || ends == [two, one]
+        };
+        let beside: Vec<usize> = (0..self.map.links.len()).filter(joins).collect();
+        let position = beside.iter().position(|other| *other == link).unwrap_or(0);
+        (position as f64 - (beside.len() as f64 - 1.0) / 2.0) * LINK_GAP
+    }
+
+    /// How far the links bend at most.
+    fn rise(&self) -> f64 {
+        (0..self.map.links.len()).map(|link| self.bend(link).abs()).fold(0.0, f64::max)
+    }
+
+    /// The line of a link from one of its ends, so far aside.
+    fn line(&self, link: usize, from: usize, aside: f64) -> Vec<[f64; 2]> {
+        let [one, other] = self.map.links[link].ends;
+        let to = if from == one { other } else { one };
+        let (from, to) = (self.place(from), self.place(to));
+        let at = |part: f64, aside: f64| {
+            let [dx, dy] = self.across(link, aside);
+            [from[0] + part * (to[0] - from[0]) + dx, from[1] + part * (to[1] - from[1]) + dy]
+        };
+        match self.bend(link) {
+            0.0 => vec![at(0.0, aside), at(1.0, aside)],
+            bend => {
+                let far = bend + aside;
+                vec![at(0.0, aside), at(0.2, far), at(0.8, far), at(1.0, aside)]
+            }
+        }
+    }
+
+    fn write_line(&self, number: usize, out: &mut String) -> fmt::Result {
+        let link = &self.map.links[number];
+        let points = self.line(number, link.ends[0], 0.0);
+        let points: Vec<String> = points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
         let name = escape(&link.name);
         writeln!(
             out,
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#b0b0b0\" \
-             stroke-width=\"1.5\"><title>{name}</title></line>"
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"#b0b0b0\" stroke-width=\"1.5\"><title>{name}</title></polyline>",
+            points.join(" ")
         )
     }
 
@@ -90,10 +130,8 @@ impl Picture<'_> {
                 let sharing: Vec<usize> = self.routes_over(*link).collect();
                 let position = sharing.iter().position(|other| *other == number).unwrap_or(0);
                 let shift = position as f64 - (sharing.len() as f64 - 1.0) / 2.0;
-                let [dx, dy] = self.across(*link, shift * ROUTE_GAP);
-                for node in ends {
-                    let [x, y] = self.place(*node);
-                    write!(points, "{:.1},{:.1} ", x + dx, y + dy)?;
+                for [x, y] in self.line(*link, ends[0], shift * ROUTE_GAP) {
+                    write!(points, "{x:.1},{y:.1} ")?;
                 }
             }
             let (colour, stroke) = style(number);
@@ -171,7 +209,8 @@ impl Picture<'_> {
     }
 
     /// What a link is, nearer to the end where fewer links meet.
-    fn write_label(&self, link: &MapLink, out: &mut String) -> fmt::Result {
+    fn write_label(&self, number: usize, out: &mut String) -> fmt::Result {
+        let link = &self.map.links[number];
         let [from, to] = link.ends.map(|end| self.place(end));
         let meeting = |end: usize| {
             let there = self.map.links.iter().filter(|other| other.ends.contains(&end));
@@ -183,7 +222,8 @@ impl Picture<'_> {
             std::cmp::Ordering::Equal => 0.5,
             std::cmp::Ordering::Greater => 0.62,
         };
-        let [x, y] = [0, 1].map(|axis| from[axis] + part * (to[axis] - from[axis]));
+        let bend = self.across(number, self.bend(number));
+        let [x, y] = [0, 1].map(|axis| from[axis] + part * (to[axis] - from[axis]) + bend[axis]);
         let arrows =
             if from[0] <= to[0] { ["\u{2192} ", "\u{2190} "] } else { ["\u{2190} ", "\u{2192} "] };
         let short = link.name.rsplit('/').next().unwrap_or(&link.name);

@@ -42,8 +42,8 @@ fn pictures_show_every_node_link_and_route() {
         let texts: Vec<&str> =
             elements.iter().filter(|(tag, _)| tag == "text").map(|(_, text)| &text[..]).collect();
         assert_eq!(texts[0], "A &amp; B");
-        assert_eq!(count("polyline"), map.routes.len(), "{name}");
-        assert_eq!(count("line"), map.links.len() + map.routes.len(), "{name}");
+        assert_eq!(count("polyline"), map.links.len() + map.routes.len(), "{name}");
+        assert_eq!(count("line"), map.routes.len(), "{name}");
         assert_eq!(count("circle"), map.nodes.iter().filter(|node| !node.is_host).count());
         for node in &map.nodes {
             assert!(texts.contains(&&node.name[..]), "{name}: {}", node.name);
@@ -80,6 +80,63 @@ fn nodes_do_not_stand_on_each_other() {
             }
         }
     }
+}
+
+/// Number of an attribute of an element.
+fn number(tag: &str, name: &str) -> f64 {
+    let (_, value) = tag.split_once(&format!(" {name}=\"")).expect("an attribute");
+    value.split('"').next().and_then(|value| value.parse().ok()).expect("a number")
+}
+
+/// The place of each text, from left and top to right and bottom, as wide as narrow letters are.
+fn texts(picture: &str) -> Vec<(String, [f64; 4])> {
+    let tags = picture.split("<text").skip(1).filter_map(|piece| piece.split_once('>'));
+    let place = |(tag, rest): (&str, &str)| {
+        let text = rest.split('<').next().unwrap_or_default().to_owned();
+        let size = if tag.contains("font-size") { number(tag, "font-size") } else { 11.0 };
+        let (x, y, width) =
+            (number(tag, "x"), number(tag, "y"), 0.45 * size * text.chars().count() as f64);
+        let left = match () {
+            () if tag.contains("\"middle\"") => x - width / 2.0,
+            () if tag.contains("\"end\"") => x - width,
+            () => x,
+        };
+        (text, [left, y - 0.7 * size, left + width, y])
+    };
+    tags.map(place).collect()
+}
+
+#[test]
+fn nothing_of_any_scenario_is_written_over_something_else() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).expect("scenarios").flatten() {
+        let path = file.path();
+        if path.extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        let scenario = Scenario::read(&path, &[""; 0]).expect("a scenario");
+        let texts = texts(&draw(&scenario.title, &NetworkMap::of(&scenario).expect("a network")));
+        for (index, (text, [left, top, right, bottom])) in texts.iter().enumerate() {
+            for (other, [l, t, r, b]) in &texts[..index] {
+                let meet = left < r && l < right && top < b && t < bottom;
+                assert!(!meet, "{}: `{text}` and `{other}`", path.display());
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen > 10);
+}
+
+#[test]
+fn links_between_the_same_nodes_bend_apart() {
+    let map = map("two-100mbit");
+    let picture = Picture { map: &map, layout: layout(&map) };
+    let lines: Vec<_> =
+        (0..map.links.len()).map(|link| picture.line(link, map.links[link].ends[0], 0.0)).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((lines[0][0], lines[0][3]), (lines[1][0], lines[1][3]));
+    assert!((lines[0][1][1] - lines[1][1][1]).abs() > 60.0, "{lines:?}");
 }
 
 #[test]

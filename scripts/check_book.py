@@ -5,6 +5,8 @@ usage: scripts/check_book.py [BOOK]
 
 * Every page of docs/ is in docs/SUMMARY.md.
 * Every message that heads a section of docs/troubleshooting.md is in the sources.
+* The groups of docs/threats.md are numbered from 1 on without a gap, each row says in a known way how complete its defence is, each test
+  that it names exists (a test function of the crates, or a file), and each figure has the command that gives it.
 * Relative links of the Markdown files of the project lead to files.
 * In BOOK, the built site: links lead to pages and anchors that exist, and no script, style or font comes from elsewhere.
 """
@@ -42,6 +44,62 @@ def message_faults(page: str, sources: str) -> Iterator[str]:
                 yield f"docs/troubleshooting.md: no source has the message part {fragment!r}"
         if all(len(fragment) < SHORTEST for fragment in fragments):
             yield f"docs/troubleshooting.md: {message!r} says too little to be looked for"
+
+
+TEST_NAME = re.compile(r"`([a-z0-9_-]+(?:_[a-z0-9_]+|\.rs|\.sh))`")
+TEST_FUNCTION = re.compile(
+    r"#\[(?:tokio::)?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*|//[^\n]*\s*)*(?:pub )?(?:async )?fn (\w+)"
+)
+STATES = ("complete", "missing", "absent")
+NUMBERS = re.compile(r"\d+(?:, \d+)*")
+COMMAND = re.compile(r"`[^`]+ [^`]+`")
+
+
+def rows(page: str) -> Iterator[tuple[int, list[str]]]:
+    """Line and cells of the rows of tables, without their heads."""
+    for number, line in enumerate(page.splitlines(), start=1):
+        if line.startswith("|") and not line.startswith(("| #", "| figure", "| ---")):
+            yield number, [cell.strip() for cell in line.strip()[1:-1].split("|")]
+
+
+def tests(root: Path) -> set[str]:
+    """Names of test functions and of files that tests may be in."""
+    found = {path.name for folder in ("crates", "fuzz", "tests") for path in (root / folder).rglob("*.*s*")}
+    for path in root.glob("crates/**/*.rs"):
+        found.update(TEST_FUNCTION.findall(path.read_text(encoding="utf-8")))
+    return found
+
+
+def row_faults(cells: list[str], known: set[str]) -> Iterator[str]:
+    """What is wrong with a threat: number, threat, defence, tests and state."""
+    _, threat, defence, named, state = cells
+    yield from (f"there is no test `{name}`" for name in TEST_NAME.findall(f"{named} {state}") if name not in known)
+    if state not in STATES and not re.fullmatch(r"partly: .+", state):
+        yield f"{threat!r} is neither {', '.join(STATES)} nor `partly:` with what is missing, but {state!r}"
+    if state == "complete" and not (defence and TEST_NAME.search(named)):
+        yield f"{threat!r} cannot be complete without a defence and a test"
+
+
+def threat_faults(page: str, known: set[str]) -> Iterator[str]:
+    last = 0
+    threats, _, figures = page.partition("\n## Figures\n")
+    for number, cells in rows(threats):
+        place = f"docs/threats.md:{number}"
+        if len(cells) != 5 or not NUMBERS.fullmatch(cells[0]):
+            yield f"{place}: a row has a number, a threat, a defence, tests and a state"
+            continue
+        yield from (f"{place}: {fault}" for fault in row_faults(cells, known))
+        for group in map(int, cells[0].split(", ")):
+            if group not in (last, last + 1):
+                yield f"{place}: group {group} follows group {last}"
+            last = group
+    before = threats.count("\n") + 2
+    for number, cells in rows(figures):
+        if len(cells) != 3 or not COMMAND.search(cells[-1]):
+            yield f"docs/threats.md:{before + number}: a figure has a value and the command that gives it"
+        for name in TEST_NAME.findall(cells[-1]):
+            if name not in known:
+                yield f"docs/threats.md:{before + number}: there is no test `{name}`"
 
 
 def sources(root: Path) -> str:
@@ -105,10 +163,12 @@ def book_faults(book: Path) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    threats = (ROOT / "docs/threats.md").read_text(encoding="utf-8")
     faults = [*summary_faults(ROOT), *message_faults(page, sources(ROOT)), *markdown_faults(ROOT)]
+    faults += threat_faults(threats, tests(ROOT))
     for book in arguments:
         faults += book_faults(Path(book).resolve())
-    print("\n".join(faults) if faults else "book: pages, messages and links in order")
+    print("\n".join(faults) if faults else "book: pages, messages, threats and links in order")
     return 1 if faults else 0
 
 

@@ -8,7 +8,6 @@
 * testkit: `polypath_testkit` is named in `tests/`, `benches/` and `examples/` only.
 * rooms: what docs/architecture.md names exists (`room/file` of `polypath-proto`, folders of the project, crates), and
   every crate and every folder of `polypath-proto` is in it.
-* threats: what docs/threats.md names as a test exists: a function of the crates, or a file.
 * lints: every crate takes the lints of the workspace, and every clippy.toml repeats the limits of the root's, because
   a crate's own file replaces it.
 """
@@ -137,30 +136,12 @@ def check_lints(root: Path) -> Iterator[str]:
             yield f"{own.relative_to(root)}: its limits {limits(own)} differ from the root's {wanted}"
 
 
-TEST_NAME = re.compile(r"`([a-z0-9_-]+(?:_[a-z0-9_]+|\.rs|\.sh))`")
-
-
-def check_threats(root: Path) -> Iterator[str]:
-    sources = [path for path in root.glob("crates/**/*.rs")]
-    functions = set()
-    for path in sources:
-        functions.update(re.findall(r"\bfn (\w+)", path.read_text(encoding="utf-8")))
-    files = {path.name for folder in ("crates", "fuzz", "tests") for path in (root / folder).rglob("*.*s*")}
-    text = (root / "docs/threats.md").read_text(encoding="utf-8")
-    for number, line in enumerate(text.splitlines(), start=1):
-        # The fourth column has the tests, the last one may refer to them.
-        for name in TEST_NAME.findall(" | ".join(line.split(" | ")[3:])) if line.startswith("|") else []:
-            if name not in (files if "." in name else functions):
-                yield f"docs/threats.md:{number}: there is no test `{name}`"
-
-
 CHECKS = {
     "names": check_names,
     "types": check_types,
     "attributes": check_attributes,
     "testkit": check_testkit,
     "rooms": check_rooms,
-    "threats": check_threats,
     "lints": check_lints,
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import check_book
 import check_house
 import check_layers
 import check_sizes
@@ -297,6 +298,35 @@ class House(unittest.TestCase):
         self.write("crates/a/clippy.toml", 'too-many-lines-threshold = 100\ndisallowed-types = ["std::rc::Rc"]\n')
         self.write("crates/b/Cargo.toml", "[package]\nname = 'b'\n")
         self.assertEqual(len(list(check_house.check_lints(self.root))), 2)
+
+
+class Threats(unittest.TestCase):
+    def faults(self, *rows: str, figure: str = "| packets | 7 | `make soak` |") -> list[str]:
+        page = "\n".join(["| # | threat |", "| --- | --- |", *rows, "", "## Figures", "", figure])
+        return list(check_book.threat_faults(page, {"a_test", "soak.rs"}))
+
+    def test_groups_that_follow_each_other_pass(self) -> None:
+        rows = ["| 1 | a | b | `a_test` | complete |", "| 2, 3 | a | | | missing |", "| 3 | a | | `soak.rs` | partly: x |"]
+        self.assertEqual(self.faults(*rows), [])
+
+    def test_gaps_unknown_tests_and_claims_without_tests_fail(self) -> None:
+        for row, fault in [
+            ("| 2 | a | b | `a_test` | complete |", "group 2 follows group 0"),
+            ("| 1 | a | b | `no_test` | complete |", "no test `no_test`"),
+            ("| 1 | a | b | | complete |", "without a defence and a test"),
+            ("| 1 | a | | `a_test` | complete |", "without a defence and a test"),
+            ("| 1 | a | b | `a_test` | nearly |", "is neither"),
+            ("| 1 | a | b | `a_test` |", "a row has"),
+        ]:
+            self.assertIn(fault, "\n".join(self.faults(row)), row)
+
+    def test_figures_need_a_command(self) -> None:
+        self.assertIn("the command", self.faults(figure="| packets | 7 | measured |")[0])
+        self.assertIn("no test `gone_test`", self.faults(figure="| packets | 7 | `cargo test`, `gone_test` |")[0])
+
+    def test_only_test_functions_count(self) -> None:
+        source = "#[test]\n#[ignore]\nfn a() {}\n#[tokio::test(flavor = \"x\")]\n// Why.\nasync fn b() {}\nfn c() {}\n"
+        self.assertEqual(check_book.TEST_FUNCTION.findall(source), ["a", "b"])
 
 
 class Words(unittest.TestCase):

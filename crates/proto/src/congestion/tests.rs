@@ -86,6 +86,45 @@ fn coupled_steps_stay_within_uncoupled_ones() {
     }
 }
 
+/// What a peer can influence by its reports are windows, thresholds and the bytes between losses. Whatever it makes of them, paths
+/// with one round-trip time together grow no faster than one TCP flow, and a reported loss raises no threshold.
+#[test]
+fn a_peer_that_lies_about_losses_gets_no_more_than_one_flow_grows() {
+    let sizes = [1500, 3000, 20_000, 150_000, 3_000_000];
+    let all = |f: &mut dyn FnMut([Member; 2])| {
+        for (a, b) in sizes.iter().flat_map(|a| sizes.iter().map(move |b| (*a, *b))) {
+            for (x, y) in sizes.iter().flat_map(|x| sizes.iter().map(move |y| (*x, *y))) {
+                let lies = |cwnd, other| Member {
+                    between_losses: other,
+                    ..member(cwnd, other, Some(10_000))
+                };
+                f([lies(a, x), lies(b, y)]);
+            }
+        }
+    };
+    for coupling in COUPLED {
+        // By its formula, BALIA takes up to (1 + 4 x) / 10 for a share of x beside a path with the rest.
+        let most = if coupling == Balia { P.unit * 11 / 10 } else { P.unit };
+        all(&mut |members| {
+            let views = views(&members);
+            let mut grown = 0;
+            for (path, member) in (0..).zip(&members) {
+                let [avoidance, _, threshold] =
+                    formulas(coupling, member.cwnd, views.view(PathId(path)));
+                grown += avoidance;
+                let before = member.cwnd.max(P.unit) as i64;
+                assert!(threshold <= before, "{coupling:?} {members:?}: {threshold}");
+            }
+            // Each path may round up.
+            let most = most as i64 + 2;
+            assert!(grown <= most, "{coupling:?} {members:?}: {grown}");
+        });
+    }
+    // Without coupling, two paths take twice as much.
+    let group = *views(&[member(30_000, 20_000, Some(10_000)); 2]).view(PathId(0));
+    assert_eq!(2 * formulas(Uncoupled, 30_000, &group)[0], 3000);
+}
+
 /// Pitfall: no round-trip time yet. Resource pooling by thresholds needs none.
 #[test]
 fn unmeasured_paths_are_uncoupled() {

@@ -34,6 +34,12 @@ fn ips(text: &str) -> AddressList {
     text.split_whitespace().map(ip).collect()
 }
 
+/// How many packets a flood has: `POLYPATH_FLOOD_PACKETS`, or so many.
+fn flood_packets(usual: u32) -> u32 {
+    let wanted = std::env::var("POLYPATH_FLOOD_PACKETS").ok();
+    wanted.map_or(usual, |wanted| wanted.parse().expect("a number of packets"))
+}
+
 fn at(seconds: u64) -> Instant {
     Instant::ZERO + Duration::from_secs(seconds)
 }

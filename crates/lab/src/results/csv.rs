@@ -97,12 +97,17 @@ fn harmless(text: &str) -> Cow<'_, str> {
 pub(crate) fn read_csv(text: &str) -> Vec<(usize, Vec<String>)> {
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let (mut counted, mut ends) = (0, 0);
     // Of text in memory, in lines of any length, nothing fails.
     let lines = reader.records().flatten().map(|line| {
         // The reader's position is that before empty lines, and between both ends of a line.
         let begin = line.position().map_or(0, |position| position.byte() as usize);
-        let skipped = text.bytes().skip(begin).take_while(|byte| b"\r\n".contains(byte)).count();
-        let ends = text.bytes().take(begin + skipped).filter(|byte| *byte == b'\n').count();
+        let bytes = text.as_bytes();
+        let skipped = bytes.iter().skip(begin).take_while(|byte| b"\r\n".contains(byte)).count();
+        let now = begin + skipped;
+        let passed = bytes.get(counted..now).unwrap_or_default();
+        ends += passed.iter().filter(|byte| **byte == b'\n').count();
+        counted = now;
         (ends + 1, line.iter().map(str::to_owned).collect())
     });
     lines.collect()

@@ -3,7 +3,7 @@
 
     scripts/check_words.py
 
-Looks at Markdown, at doc comments of Rust and at texts of the command line's help. `ALLOWED` has the places where a word is
+Looks at Markdown and at doc comments of Rust, of which those of options are the help of the command line. `ALLOWED` has the places where a word is
 meant, each with its reason; one that no longer applies is an error, so that the list stays short.
 """
 
@@ -56,29 +56,42 @@ class Find:
     better: str
 
 
-def prose_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of prose in a file, with their numbers; code is left out."""
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of prose in a file, with their numbers. Code is left out: an empty line stands for it."""
     is_fenced = False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if path.suffix == ".rs":
             comment = DOC_COMMENT.match(line)
             if comment is None:
                 is_fenced = False
+                yield number, ""
                 continue
             line = comment.group(1)
         if line.strip().startswith("```"):
             is_fenced = not is_fenced
-        elif not is_fenced and not line.startswith("    "):
-            yield number, CODE.sub("", line)
+            line = ""
+        yield number, "" if is_fenced or line.startswith("    ") else CODE.sub("", line).strip()
+
+
+def paragraphs_of(path: Path) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Paragraphs of a file, each with the offsets at which its lines begin, and their numbers."""
+    text, begins = "", []
+    for number, line in [*lines_of(path), (0, "")]:
+        if line:
+            begins.append((len(text), number))
+            text += line + " "
+        elif text:
+            yield text, begins
+            text, begins = "", []
 
 
 def finds_in(path: Path, name: str) -> list[Find]:
     """What is wrong in a file."""
     return [
-        Find(name, number, line.strip(), match.group(), better)
-        for number, line in prose_of(path)
+        Find(name, max(number for begin, number in begins if begin <= match.start()), text, match.group(), better)
+        for text, begins in paragraphs_of(path)
         for pattern, better in PATTERNS
-        if (match := pattern.search(line))
+        for match in pattern.finditer(text)
     ]
 
 

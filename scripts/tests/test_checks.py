@@ -342,6 +342,10 @@ class Words(unittest.TestCase):
         self.assertEqual(self.words("page.md", "Packets that Overtake others.\n"), ["Overtake"])
         self.assertEqual(self.words("lib.rs", "/// Sent in one go.\nfn f() {}\n"), ["in one go"])
 
+    def test_phrases_are_found_across_lines(self) -> None:
+        self.assertEqual(self.words("lib.rs", "/// Probes that were sent in\n/// vain.\n"), ["in vain"])
+        self.assertEqual(self.words("page.md", "sent in\n\nvain\n"), [])
+
     def test_code_is_no_prose(self) -> None:
         page = """\
             The value `overtake` of a key.

@@ -53,8 +53,7 @@ macro_rules! link_keys {
             /// Bytes that the link layer adds to each packet.
             #[serde(default)]
             pub framing: ByteCount,
-            /// Largest packet that passes, IP header included; larger ones are dropped, and nobody is told. Any passes where
-            /// it is missing.
+            /// Largest packet that passes, IP header included; larger ones are dropped silently. Default: no limit.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub mtu: Option<ByteCount>,
             /// Queue of the transmitter. Default: drop-tail with 100 packets.

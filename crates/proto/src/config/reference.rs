@@ -128,7 +128,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "retransmission.repeated",
-        "What happens after a retransmission has timed out as well, on paths with unanswered timeouts.",
+        "How a path's unanswered timeouts affect the choice of the path, once a retransmission has timed out as well.",
         "natarajan II",
         RepeatedTimeout::VALUES,
     ),
@@ -257,7 +257,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "reschedule.old_path",
-        "Reduction of the congestion window of the path that loses the chunk.",
+        "Reduction of the congestion window of the path that the chunk leaves.",
         "dreibholz-asymmetric IV-C",
         OldPathPays::VALUES,
     ),
@@ -281,7 +281,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
     ),
     choice(
         "smart_fast_rtx",
-        "Whether rescheduled or retransmitted chunks count as missing reports for their new path.",
+        "Whether the acknowledgement of a chunk that was sent on another path before counts as a missing report on its new path.",
         "dreibholz-asymmetric III-C, IV-D",
         SmartFastRtx::VALUES,
     ),

@@ -110,7 +110,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Reduction of the congestion window of the path that loses the chunk.
+    /// Reduction of the congestion window of the path that the chunk leaves.
     OldPathPays {
         /// By the chunk's size, but not below 1 MTU (`dreibholz-asymmetric` section IV-C).
         ChunkSize = "chunk-size",
@@ -127,11 +127,11 @@ policy_enum!(
         Paper = "paper",
         /// Only a chunk that was never rescheduled, and was sent on the other path or more than two
         /// round-trip times ago, to a path that is not in fast recovery (INET). With `old_path =
-        /// half`, a path that loses a chunk during fast recovery carries only lost chunks for a
+        /// half`, a path that a chunk leaves during fast recovery receives only lost chunks for a
         /// round-trip time.
         Inet = "inet",
         /// As `paper`, but only if the chunk is late, or if the buffers will be full before it is
-        /// acknowledged on its own path and the other path would be faster (Polypath).
+        /// acknowledged on its own path and the other path would be faster (Polypath's own).
         Stall = "stall",
     }
 );

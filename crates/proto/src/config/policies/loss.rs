@@ -86,10 +86,10 @@ policy_enum!(
     /// Whether chunks that came from another path report chunks of their new path missing (`dreibholz-asymmetric`
     /// sections III-C and IV-D; INET `cmtSmartFastRTX`).
     SmartFastRtx {
-        /// Yes: a late acknowledgement of the original counts as a missing report on the new path
-        /// (RFC 9260).
+        /// Yes, even if it acknowledges the original (RFC 9260).
         Off = "off",
-        /// No: a late acknowledgement of the original says nothing about the new path.
+        /// No: it may be a late acknowledgement of the original, which says nothing about the new
+        /// path.
         On = "on",
     }
 );

@@ -106,10 +106,11 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// What happens after a retransmission has timed out as well, on paths with unanswered
-    /// timeouts.
+    /// How a path's unanswered timeouts affect the choice of the path, once a retransmission has
+    /// timed out as well.
     RepeatedTimeout {
-        /// Nothing while they are active: the retransmission policy chooses as before (the papers).
+        /// Not at all while the path is active: the retransmission policy chooses as before (the
+        /// papers).
         AsChosen = "as-chosen",
         /// Paths without unanswered timeouts come first.
         AvoidDoubtful = "avoid-doubtful",

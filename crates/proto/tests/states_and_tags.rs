@@ -26,45 +26,40 @@ enum State {
     Closed,
 }
 
-use State::{
-    Closed, CookieEchoed, CookieWait, Established, ShutdownAckSent, ShutdownPending,
-    ShutdownReceived, ShutdownSent,
-};
-
 const STATES: [State; 8] = [
-    CookieWait,
-    CookieEchoed,
-    Established,
-    ShutdownPending,
-    ShutdownSent,
-    ShutdownReceived,
-    ShutdownAckSent,
-    Closed,
+    State::CookieWait,
+    State::CookieEchoed,
+    State::Established,
+    State::ShutdownPending,
+    State::ShutdownSent,
+    State::ShutdownReceived,
+    State::ShutdownAckSent,
+    State::Closed,
 ];
 
 /// An association in a state. The same call gives the same association, to the last bit.
 fn in_state(state: State) -> Victim {
     let mut victim = Victim::connecting(config(Preset::Recommended), &[ip(2)]);
-    if state == CookieWait {
+    if state == State::CookieWait {
         return victim;
     }
     victim.receive(ip(2), vec![init_ack(&[])]);
-    if state != CookieEchoed {
+    if state != State::CookieEchoed {
         victim.receive(ip(2), vec![Chunk::CookieAck]);
         assert!(victim.association().is_established());
     }
-    if matches!(state, ShutdownPending | ShutdownReceived) {
+    if matches!(state, State::ShutdownPending | State::ShutdownReceived) {
         victim.send(1, 1000);
     }
     let shut = Chunk::Shutdown { cumulative_tsn_ack: victim.first_tsn().wrapping_sub(1) };
     match state {
-        ShutdownPending | ShutdownSent => victim.host.shutdown(victim.now, 0),
-        ShutdownReceived | ShutdownAckSent => victim.receive(ip(2), vec![shut]),
-        Closed => victim.host.abort(victim.now, 0, "over"),
-        CookieWait | CookieEchoed | Established => {}
+        State::ShutdownPending | State::ShutdownSent => victim.host.shutdown(victim.now, 0),
+        State::ShutdownReceived | State::ShutdownAckSent => victim.receive(ip(2), vec![shut]),
+        State::Closed => victim.host.abort(victim.now, 0, "over"),
+        State::CookieWait | State::CookieEchoed | State::Established => {}
     }
     victim.sent();
-    assert_eq!(victim.association().is_closed(), state == Closed);
+    assert_eq!(victim.association().is_closed(), state == State::Closed);
     victim
 }
 
@@ -146,7 +141,7 @@ fn assert_unchanged(before: &str, after: &str, what: &str) {
 
 /// Whether a packet with a tag that is not ours may have an effect: RFC 9260 section 8.5.1, A to E.
 fn is_exception(state: State, tag: u32, (kind, flags, _): &(u8, u8, Vec<u8>)) -> bool {
-    let reflects = flags & 1 == 1 && tag == THEIRS && state != CookieWait;
+    let reflects = flags & 1 == 1 && tag == THEIRS && state != State::CookieWait;
     match *kind {
         chunk_type::INIT => tag == 0,
         chunk_type::ABORT | chunk_type::PACKET_DROP | chunk_type::SHUTDOWN_COMPLETE => reflects,
@@ -157,8 +152,8 @@ fn is_exception(state: State, tag: u32, (kind, flags, _): &(u8, u8, Vec<u8>)) ->
 /// Whether a chunk that changes nothing may be answered although its tag is not ours: nothing but a SHUTDOWN COMPLETE for a peer
 /// that shuts down an association which this side has lost, and what an association that has ended leaves to the endpoint.
 fn may_be_answered(state: State, kind: u8) -> bool {
-    kind == chunk_type::SHUTDOWN_ACK && matches!(state, CookieWait | CookieEchoed)
-        || state == Closed
+    kind == chunk_type::SHUTDOWN_ACK && matches!(state, State::CookieWait | State::CookieEchoed)
+        || state == State::Closed
 }
 
 #[test]
@@ -200,10 +195,10 @@ fn a_reflected_tag_ends_an_association_in_the_states_that_know_it() {
     for state in STATES {
         let mut victim = in_state(state);
         victim.receive_bytes(&packet(THEIRS, &(chunk_type::ABORT, 1, vec![])));
-        assert_eq!(victim.association().is_closed(), state != CookieWait, "{state:?}");
+        assert_eq!(victim.association().is_closed(), state != State::CookieWait, "{state:?}");
         let mut victim = in_state(state);
         victim.receive_bytes(&packet(THEIRS, &(chunk_type::SHUTDOWN_COMPLETE, 1, vec![])));
-        let ends = matches!(state, ShutdownAckSent | Closed);
+        let ends = matches!(state, State::ShutdownAckSent | State::Closed);
         assert_eq!(victim.association().is_closed(), ends, "{state:?}");
         assert!(victim.sent().is_empty(), "{state:?}");
     }

@@ -33,9 +33,12 @@ test-network: ## network namespaces: shaped links, other stacks, programs with S
 	tests/interop/run.sh
 	tests/sockets/run.sh
 
-.PHONY: test-python
-test-python: setup-rust ## the Python package: its wheel, its tests and its notebooks
+.PHONY: test-python test-wheel
+test-python: setup-rust ## the Python package: its tests and its notebooks
 	tests/python/run.sh
+
+test-wheel: setup-rust ## the same with the package built and installed as users have it; compiles for minutes
+	tests/python/run.sh wheel
 
 .PHONY: test-slurm
 test-slurm: setup-rust ## a study as a job array of a local Slurm; needs root and Debian's slurm-wlm, else SKIPPED
@@ -88,8 +91,9 @@ docs: setup-docs ## the documentation as a site with offline search, in target/b
 	@echo "docs: $(abspath $(TARGET_DIR))/book/index.html"
 
 .PHONY: release-check
-release-check: setup-rust ## whether the crates can be published and installed from their packages alone, and the MSRV; minutes
+release-check: setup-rust ## whether the crates and the Python wheel can be built and installed from their packages alone, and the MSRV; minutes
 	scripts/check_packages.py
+	tests/python/run.sh wheel
 
 .PHONY: bench bench-net
 bench: setup-rust ## benchmarks: a table, and target/bench.json

@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Builds the wheel of the Python package, installs it into an environment of its own and runs its tests and notebooks beside the
-# program. POLYPATH_PROGRAMS names a folder with a program that is built already.
+# Runs the tests and notebooks of the Python package beside the program. POLYPATH_PROGRAMS names a folder with a program and a
+# library that are built already.
+#
+# usage: tests/python/run.sh [wheel]
+#
+# Without an argument the package is a folder with its files and the library that the workspace built. With `wheel` it is built and
+# installed as users have it; maturin then compiles what the package needs once more, which takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source scripts/lib.sh
 
+[[ $# == 0 || "$*" == wheel ]] || die "usage: tests/python/run.sh [wheel]"
 build_programs
 POLYPATH_PROGRAM=$(cd "$POLYPATH_PROGRAMS" && pwd)/polypath
 export POLYPATH_PROGRAM
@@ -18,9 +24,17 @@ if ! cmp -s "$requirements" "$venv/requirements.txt"; then
     cp "$requirements" "$venv/requirements.txt" # says that all of it is there
 fi
 
-wheels=$(mktemp -d)
-trap 'rm -rf "$wheels"' EXIT
-"$venv/bin/maturin" build --quiet --locked --profile optimized --interpreter "$venv/bin/python" \
-    --manifest-path crates/py/Cargo.toml --out "$wheels"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheels"/polypath-*.whl
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [[ $* == wheel ]]; then
+    "$venv/bin/maturin" build --quiet --locked --profile optimized --interpreter "$venv/bin/python" \
+        --manifest-path crates/py/Cargo.toml --out "$work"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$work"/polypath-*.whl
+else
+    # An installed wheel would not be what is tested.
+    "$venv/bin/python" -m pip uninstall --quiet --disable-pip-version-check --yes polypath 2> /dev/null
+    cp -r crates/py/python/polypath "$work/polypath"
+    cp "$POLYPATH_PROGRAMS/lib_polypath.so" "$work/polypath/_polypath.abi3.so"
+    export PYTHONPATH=$work
+fi
 "$venv/bin/python" -m pytest --quiet -p no:cacheprovider crates/py/tests

@@ -1,4 +1,4 @@
-"""The Python package, as a user has it: installed from its wheel."""
+"""The Python package, as a user has it."""
 
 from __future__ import annotations
 

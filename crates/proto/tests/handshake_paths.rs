@@ -126,9 +126,25 @@ fn a_lost_cookie_goes_again_over_the_next_path_that_answers() {
     pair.paths[0].faults = LOST;
     let client_is_ready = |pair: &Pair| pair.slot(Side::Client).association.is_established();
     assert!(pair.run_until(Duration::from_secs(60), client_is_ready));
-    assert_eq!(pair.now.since(begin), Duration::from_millis(120), "two round trips of path 1");
+    let expected = Duration::from_millis(20 + 60);
+    assert_eq!(pair.now.since(begin), expected, "it went over path 1 at the same time");
     pair.paths[0].faults = Faults::default();
     assert_eq!(primary(&pair, Side::Client), pair.addresses(Side::Server)[0]);
+    assert_works(&mut pair);
+}
+
+#[test]
+fn a_lost_init_does_not_hand_the_handshake_to_a_slow_path() {
+    let mut pair = pair(HandshakePaths::AllPaths, &[300, 10], Default::default());
+    pair.paths[1].faults = LOST;
+    let begin = pair.now;
+    pair.connect();
+    pair.run_for(Duration::from_millis(100));
+    pair.paths[1].faults = Faults::default();
+    let client_is_ready = |pair: &Pair| pair.slot(Side::Client).association.is_established();
+    assert!(pair.run_until(Duration::from_secs(60), client_is_ready));
+    let expected = Duration::from_millis(600 + 20);
+    assert_eq!(pair.now.since(begin), expected, "the cookie took both paths");
     assert_works(&mut pair);
 }
 

@@ -75,6 +75,11 @@ impl InitTry {
         };
     }
 
+    /// One INIT was sent, and no INIT ACK came.
+    pub(crate) fn is_unanswered(self) -> bool {
+        matches!(self, Self::Once(_))
+    }
+
     /// An INIT ACK came: when the INIT that it answers was sent, if that is known.
     pub(crate) fn on_answer(&mut self) -> Option<Instant> {
         match core::mem::replace(self, Self::Spent) {

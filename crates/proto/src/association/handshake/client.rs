@@ -18,7 +18,7 @@ use crate::extension::auth::AuthPair;
 use crate::paths::Path;
 use crate::paths::first_contact::{self, Pair};
 use crate::paths::reach::Reach;
-use crate::types::{Capabilities, PeerAddress};
+use crate::types::{Capabilities, PathSet, PeerAddress};
 use crate::{AssociationEnd, Cx, Duration, Encapsulation, Instant, Notice, PathId};
 
 impl Association {
@@ -288,6 +288,20 @@ impl Association {
         }
         self.report_state(cx);
         self.send_cookie_echo();
+        self.send_cookie_where_unanswered();
+    }
+
+    /// The INIT on another path may be lost, and that path may be the faster one: the cookie goes there, too, rather than wait for the
+    /// round trip of the path that has answered. The user named these addresses, and they have been sent an INIT.
+    fn send_cookie_where_unanswered(&mut self) {
+        if self.config.policies.handshake != HandshakePaths::AllPaths {
+            return;
+        }
+        let unanswered = |id: &PathId| self.paths[*id].init.is_unanswered();
+        let paths: PathSet = self.paths.ids().filter(unanswered).collect();
+        for path in paths.iter() {
+            self.send_cookie_echo_to(To::Path(path));
+        }
     }
 
     /// An INIT ACK came over the path. Whether it is the first there, and all paths take part in the handshake.

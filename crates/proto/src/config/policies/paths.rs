@@ -10,7 +10,8 @@ policy_enum!(
         /// One path at a time; the next one when T1-init expires (RFC 9260 sections 5.1 and 6.4.1).
         Primary = "primary",
         /// At the same time on as many paths as it takes to use every address of both sides. COOKIE
-        /// ECHO is sent on each path that returns an INIT ACK, and the first of these paths becomes
+        /// ECHO is sent on each path that returns an INIT ACK, and with the first one on the others as
+        /// well, because their INITs may be lost. The first path to answer becomes
         /// the primary path. INIT ACKs measure round-trip times; T1-cookie is the retransmission
         /// timeout of the primary path, at most RTO.Initial. Link-local addresses come first, since
         /// only over them do both sides list all addresses.

@@ -10,7 +10,7 @@
 //!
 //! A copy counts neither as in flight nor in a congestion window; a budget limits them.
 
-use crate::types::NANOS_PER_SECOND;
+use crate::types::{NANOS_PER_SECOND, mul_div};
 use crate::{Duration, Instant, Tsn};
 
 /// Bytes per second that copies of thin flows may take of a path: some tens of small messages.
@@ -81,8 +81,10 @@ pub(crate) struct Copies {
     /// next one was sent.
     earlier: [Option<Copy>; EARLIER],
     unanswered: u8,
-    /// At the rate that copies may take, all of them have left by then.
-    paid_until: Instant,
+    /// Bytes of copies that had not left at `owed_at`, at the rate that copies may take. Bytes, because that rate may grow a hundredfold
+    /// once the path is measured.
+    owed: u32,
+    owed_at: Instant,
 }
 
 impl Copies {
@@ -118,9 +120,18 @@ impl Copies {
         self.earlier[EARLIER - 1].is_some_and(|copy| now.since(copy.sent_at) < longest)
     }
 
-    /// Whether a copy of so many bytes is in the budget for thin flows.
-    pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, rate: u64) -> bool {
-        self.paid_until + cost(bytes, rate) <= now + cost(BURST, rate)
+    /// Whether a copy of so many bytes is in the budget for thin flows, on a path whose congestion window has so many bytes free: beside
+    /// data that was just sent, a burst of copies may be more than a queue takes.
+    pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, rate: u64, free: u64) -> bool {
+        let owed = self.owes(now, rate);
+        let sum = owed.saturating_add(bytes);
+        sum <= BURST && (sum <= free || owed == 0)
+    }
+
+    /// Bytes of copies that have not left.
+    fn owes(&self, now: Instant, rate: u64) -> u64 {
+        let left = mul_div(rate, now.since(self.owed_at).as_nanos(), NANOS_PER_SECOND as u64);
+        u64::from(self.owed).saturating_sub(u64::try_from(left).unwrap_or(u64::MAX))
     }
 
     /// A copy was sent.
@@ -138,7 +149,8 @@ impl Copies {
             self.earlier.rotate_right(1);
             self.earlier[0] = Some(last);
         }
-        self.paid_until = self.paid_until.max(now) + cost(bytes.into(), rate);
+        let owed = self.owes(now, rate).saturating_add(bytes.into());
+        (self.owed, self.owed_at) = (u32::try_from(owed).unwrap_or(u32::MAX), now);
     }
 
     /// A chunk left the path for another one: what stays on its way is a copy, sent before the other transmission.
@@ -209,6 +221,12 @@ impl Copies {
         // What comes sooner reports an earlier transmission of the chunk, which may have been copied here before.
         let is_due = |copy: &Copy| now.since(copy.sent_at) >= least;
         let is_reported = |copy: &Copy| is_duplicate(copy.tsn) && is_due(copy);
+        // Of several of one chunk, the one that was sent first arrives first.
+        let is_first_of = |copy: &Copy| {
+            let mut others = self.earlier.iter().flatten();
+            !others.any(|other| other.tsn == copy.tsn && other.sent_at < copy.sent_at)
+        };
+        let is_reported = |copy: &Copy| is_reported(copy) && is_first_of(copy);
         let was_reported = self.earlier.iter().position(|it| it.as_ref().is_some_and(is_reported));
         let is_answer = may_answer
             && !is_ambiguous
@@ -236,10 +254,6 @@ impl Copies {
         self.unanswered = 0;
         Some((copy.sent_at, copy.bytes))
     }
-}
-
-fn cost(bytes: u64, rate: u64) -> Duration {
-    Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / rate.max(1))
 }
 
 /// Bytes per second that copies may take of a path with this congestion window and smoothed round-trip time. The round trip of

@@ -15,7 +15,7 @@ use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
 use crate::{PathId, Tsn};
 
-/// How many of the last chunks are looked at: a message of a thin flow has few.
+/// How many of the last chunks, and of the lowest of a path, are looked at: a message of a thin flow has few.
 const LAST_CHUNKS: u32 = 16;
 
 impl Snapshot<'_> {
@@ -29,17 +29,47 @@ impl Snapshot<'_> {
         if takers.is_empty() {
             return None;
         }
+        self.last_to_copy(takers).or_else(|| self.straggler_to_copy(takers))
+    }
+
+    /// One of the last chunks, the highest one first: nothing that is sent later reports it missing.
+    fn last_to_copy(&self, takers: PathSet) -> Option<(Tsn, PathId)> {
         let outstanding = &self.tx.outstanding;
         let last = outstanding.span().min(LAST_CHUNKS);
-        // The last one first: nothing that is sent later reports it missing.
         (1..=last).find_map(|back| {
             let tsn = Tsn(outstanding.next_tsn().0.wrapping_sub(back));
-            let chunk = outstanding.get(tsn);
-            let is_new = chunk.fate == Fate::InFlight
-                && !is_copied(chunk)
-                && chunk.may_be_retransmitted(self.now);
-            is_new.then(|| Some((tsn, self.path_for_copy(chunk, takers)?)))?
+            Some((tsn, self.taker_of(tsn, takers)?))
         })
+    }
+
+    /// At the tail: one of the lowest chunks of a path, whose acknowledgement is what a transfer waits for in the end. When it comes is
+    /// not known well on a path that carries little.
+    fn straggler_to_copy(&self, takers: PathSet) -> Option<(Tsn, PathId)> {
+        if !self.tx.is_all_sent() {
+            return None;
+        }
+        let outstanding = &self.tx.outstanding;
+        let on = |path: &SendPath| {
+            let others = takers.without(PathSet::of(path.id));
+            let mut next = (path.flight > 0 && !others.is_empty()).then_some(outstanding.base());
+            let lowest = core::iter::from_fn(|| {
+                let tsn = outstanding.next_unacked_on(path.id, next?)?;
+                next = Some(tsn.next());
+                Some(tsn)
+            });
+            let mut lowest = lowest.take(LAST_CHUNKS as usize);
+            lowest.find_map(|tsn| Some((tsn, self.taker_of(tsn, others)?)))
+        };
+        self.tx.paths.iter().find_map(on)
+    }
+
+    /// The path that takes a copy of the chunk, if it may have one.
+    fn taker_of(&self, tsn: Tsn, takers: PathSet) -> Option<PathId> {
+        let chunk = self.tx.outstanding.get(tsn);
+        let is_new = chunk.fate == Fate::InFlight
+            && !is_copied(chunk)
+            && chunk.may_be_retransmitted(self.now);
+        is_new.then(|| self.path_for_copy(chunk, takers))?
     }
 
     /// The paths that may take a copy of some chunk: they have room, and belong to a thin flow or were never measured.
@@ -78,8 +108,10 @@ impl Snapshot<'_> {
     /// Whether the chunk belongs to a thin flow of which the path takes a copy in time.
     fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
         let own = &self.tx.paths[chunk.path];
+        let (bytes, rate) = (chunk.flight_bytes.into(), rate_for_copies(path));
+        let free = path.congestion.cwnd.saturating_sub(path.flight);
         self.tx.is_all_sent()
-            && path.copies().may_repeat(self.now, chunk.flight_bytes.into(), rate_for_copies(path))
+            && path.copies().may_repeat(self.now, bytes, rate, free)
             && match (own.rtt.srtt(), path.rtt.srtt()) {
                 (Some(rtt), Some(its_rtt)) => copies::is_useful(rtt, its_rtt),
                 (None, _) => true,
@@ -111,13 +143,15 @@ impl Snapshot<'_> {
     }
 }
 
-/// Whether there is a copy of it: one of what was sent first, and one of what was retransmitted, since that may be lost as well.
+/// Whether there is a copy of it: one of what was sent first, and one of what was retransmitted, since that may be lost as well. What a
+/// chunk leaves on its way where it is moved is one.
 fn is_copied(chunk: &OutstandingChunk) -> bool {
     let copied = match chunk.transmissions {
         1 => History::COPIED,
+        2 => History::COPIED_AGAIN | History::RESCHEDULED,
         _ => History::COPIED_AGAIN,
     };
-    chunk.history.contains(copied)
+    chunk.history.intersects(copied)
 }
 
 fn rate_for_copies(path: &SendPath) -> u64 {

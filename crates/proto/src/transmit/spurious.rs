@@ -3,12 +3,12 @@
 use polypath_wire::DuplicateTsns;
 
 use super::sack::Report;
-use super::send_path::SendPaths;
+use super::send_path::{SendPath, SendPaths};
 use super::{AckOutcome, SendCx, Transmitter};
 use crate::congestion::coupled::group::GroupViews;
 use crate::mechanism::reordering::Transmission;
 use crate::transmit::outstanding::{History, Newly};
-use crate::{Instant, ProbeEvent, Tsn};
+use crate::{Instant, PathId, ProbeEvent, Tsn};
 
 /// Retransmissions of these chunks followed a loss.
 const LOST_ONCE: History = History::FAST_RETRANSMITTED.union(History::TIMER_RETRANSMITTED);
@@ -21,11 +21,25 @@ impl SendPaths {
     #[inline]
     pub(super) fn note_order(&mut self, now: Instant, tsn: Tsn, newly: &Newly) {
         let is_ordinary = newly.transmissions == 1 && newly.was_in_flight;
-        if is_ordinary && !newly.history.intersects(UNCERTAIN) {
+        let doubts = newly.history.intersection(UNCERTAIN);
+        let is_certain =
+            doubts.is_empty() || doubts == History::COPIED && self.is_no_copy(now, tsn, newly.path);
+        if is_ordinary && is_certain {
             self[newly.path].note_arrived(now, Transmission { at: newly.sent_at, tsn });
         } else {
             self.note_repeated(now, tsn, newly);
         }
+    }
+
+    /// Whether a copied chunk of this path was acknowledged too soon for that to answer its copy.
+    #[inline(never)]
+    fn is_no_copy(&self, now: Instant, tsn: Tsn, path: PathId) -> bool {
+        let others = self.iter().filter(|it| it.id != path);
+        let mut copied = others.filter_map(|it| Some((it, it.copies().sent_at(tsn)?))).peekable();
+        // The answer may return over any path; where none did, a copy takes at least half a round trip until it arrives.
+        let least = |it: &SendPath| it.soonest_answer().or(it.rtt.smallest().map(|rtt| rtt / 2));
+        copied.peek().is_some()
+            && copied.all(|(it, at)| least(it).is_some_and(|least| now.since(at) < least))
     }
 
     /// The same for a chunk that was lost, or sent more than once.

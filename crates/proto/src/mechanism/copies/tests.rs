@@ -123,6 +123,19 @@ fn the_answer_to_an_earlier_copy_measures_that_one() {
     }
 }
 
+/// A chunk left the path and was copied there later: what is a duplicate first is what was sent first.
+#[test]
+fn of_two_transmissions_of_one_chunk_the_first_is_answered_first() {
+    let mut copies = Copies::default();
+    copies.on_left(Tsn(1), at(0), 1000);
+    copies.on_sent(at(60), Tsn(1), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+    let mut duplicate =
+        |ms| copies.on_sack(at(ms), Duration::from_millis(10), true, |tsn| tsn == Tsn(1), |_| true);
+    assert_eq!(duplicate(100), Some((at(0), 1000)));
+    assert_eq!(duplicate(160), Some((at(60), 1000)));
+    assert_eq!(duplicate(170), None);
+}
+
 #[test]
 fn a_copy_that_was_answered_elsewhere_is_soon_followed_by_another() {
     let (rto, rtt) = (Duration::from_millis(350), Some(Duration::from_millis(100)));
@@ -155,7 +168,7 @@ fn copies_take_a_quarter_of_a_window() {
 fn the_budget_is_that_of_a_thin_flow() {
     let mut copies = Copies::default();
     let sent = |copies: &mut Copies, ms: u64| {
-        let may = copies.may_repeat(at(ms), 200, LEAST_RATE);
+        let may = copies.may_repeat(at(ms), 200, LEAST_RATE, 8000);
         if may {
             copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE, CopyAnswer::FirstAck);
         }
@@ -167,11 +180,28 @@ fn the_budget_is_that_of_a_thin_flow() {
     for (bytes, rate, may) in
         [(8000, 20_000, true), (8001, 20_000, false), (8000, 900_000, true), (8001, 900_000, false)]
     {
-        assert_eq!(Copies::default().may_repeat(at(0), bytes, rate), may, "{bytes} {rate}");
+        assert_eq!(Copies::default().may_repeat(at(0), bytes, rate, 0), may, "{bytes} {rate}");
     }
     // A message of 200 bytes each millisecond gets a tenth.
     let bulk: usize = (0..1000).map(|n| sent(&mut copies, 20_000 + n)).sum();
     assert_eq!(bulk, 139);
+}
+
+/// 1,000 bytes were copied; at 100 kB/s one of them leaves in 10 us.
+#[test]
+fn copies_fit_beside_what_is_in_flight() {
+    for (what, after_ms, rate, free, may) in [
+        ("as much as the window has free", 0, 100_000, 2000, true),
+        ("and no more", 0, 100_000, 1999, false),
+        ("half has left", 5, 100_000, 1500, true),
+        ("and no more", 5, 100_000, 1499, false),
+        ("all has left: one copy is no burst", 10, 100_000, 0, true),
+        ("at the rate that is known now", 1, 1_000_000, 0, true),
+    ] {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(0), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        assert_eq!(copies.may_repeat(at(after_ms), 1000, rate, free), may, "{what}");
+    }
 }
 
 #[test]

@@ -232,7 +232,7 @@ fn a_sack_that_cannot_be_right_answers_no_copy() {
 #[test]
 fn each_transmission_in_flight_is_copied_once_to_a_path_with_window() {
     type Change = fn(&mut Bench);
-    let cases: [(&str, Change, bool); 5] = [
+    let cases: [(&str, Change, bool); 6] = [
         ("in flight", |_| {}, true),
         ("sent twice", |bench| bench.tx.outstanding.get_mut(tsn(1)).transmissions = 2, true),
         (
@@ -240,6 +240,14 @@ fn each_transmission_in_flight_is_copied_once_to_a_path_with_window() {
             |bench| {
                 let chunk = bench.tx.outstanding.get_mut(tsn(1));
                 (chunk.transmissions, chunk.history) = (2, History::COPIED_AGAIN);
+            },
+            false,
+        ),
+        (
+            "moved, so that what it left is on its way",
+            |bench| {
+                let chunk = bench.tx.outstanding.get_mut(tsn(1));
+                (chunk.transmissions, chunk.history) = (2, History::RESCHEDULED);
             },
             false,
         ),
@@ -264,6 +272,43 @@ fn each_transmission_in_flight_is_copied_once_to_a_path_with_window() {
         change(&mut bench);
         let sent: Vec<u8> = bench.flush().iter().map(|sent| sent.path).collect();
         assert_eq!(sent.contains(&1), copied, "{what}");
+    }
+}
+
+/// Chunk 0 is lost. Of chunks 1 and 2, which are acknowledged after 41 ms, copies arrive after half a round trip of the other path.
+#[test]
+fn what_arrives_before_its_copy_can_tells_of_the_order_of_its_path() {
+    for (other_ms, known) in [(60, false), (82, false), (84, true)] {
+        let mut bench = proven(other_ms, |_| {});
+        for _ in 0..3 {
+            bench.send_one(200, Reliability::Full).1.unwrap();
+            assert_eq!(bench.flush().len(), 2, "a message and its copy");
+        }
+        bench.wait(41);
+        bench.sack(&Answer::of(0).gaps(&[(1, 2)]));
+        assert_eq!(bench.late_in(0).is_some(), known, "{other_ms} ms");
+    }
+}
+
+/// The lowest chunk is on a long path, and below thirty others.
+#[test]
+fn what_a_transfer_waits_for_in_the_end_is_copied() {
+    for (what, messages_wait, copied) in [("at the tail", 0, true), ("before", 10, false)] {
+        let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+            config.policies.tail_reinjection = crate::config::TailReinjection::Off;
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.pacing = crate::config::Pacing::Off;
+        });
+        bench.shape(0, 31, 31, 40);
+        bench.shape(1, 9, 9, 400);
+        let mut paths = [0; 31];
+        paths[0] = 1;
+        bench.place(&paths);
+        bench.config.policies.data_copies = DataCopies::On;
+        bench.send(messages_wait);
+        let sent = bench.sends();
+        assert_eq!(sent.contains(&(0, [0].into())), copied, "{what}: {sent:?}");
+        assert!(!bench.history(20).contains(History::COPIED), "{what}: the other path is too long");
     }
 }
 

@@ -120,8 +120,8 @@ impl Copies {
         self.earlier[EARLIER - 1].is_some_and(|copy| now.since(copy.sent_at) < longest)
     }
 
-    /// Whether a copy of so many bytes is in the budget for thin flows, on a path whose congestion window has so many bytes free: beside
-    /// data that was just sent, a burst of copies may be more than a queue takes.
+    /// Whether a copy of so many bytes is in the budget for thin flows, on a path that has so many bytes free: beside data that was just sent, a
+    /// burst of copies may be more than a queue takes.
     pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, rate: u64, free: u64) -> bool {
         let owed = self.owes(now, rate);
         let sum = owed.saturating_add(bytes);

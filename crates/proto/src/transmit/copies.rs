@@ -109,7 +109,7 @@ impl Snapshot<'_> {
     fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
         let own = &self.tx.paths[chunk.path];
         let (bytes, rate) = (chunk.flight_bytes.into(), rate_for_copies(path));
-        let free = path.congestion.cwnd.saturating_sub(path.flight);
+        let free = path.congestion.cwnd.max(copies::BURST).saturating_sub(path.flight);
         self.tx.is_all_sent()
             && path.copies().may_repeat(self.now, bytes, rate, free)
             && match (own.rtt.srtt(), path.rtt.srtt()) {

@@ -1,30 +1,17 @@
 //! A sender that offers what is refused, again and again.
 
+#[path = "common/frames.rs"]
+mod frames;
+
 use std::net::IpAddr;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use polypath::{Association, Endpoint, Message, Peer};
+use frames::{offer, reason};
+use polypath::{Association, Endpoint, Peer};
 use polypath_transfer::{Inbox, Quota, ReceiveError, Report, association_config};
 use tempfile::TempDir;
 
-const OFFER: u32 = 0x5046_5401;
 /// Name with a path in it, which no receiver accepts, of the greatest length.
 const NAME: [u8; 255] = [b'/'; 255];
-
-fn offer(following: u32, size: u64, name: &[u8]) -> Message {
-    let mut content = BytesMut::new();
-    content.put_u8(1);
-    content.put_u32(following);
-    content.put_u64(size);
-    content.put_slice(name);
-    Message::new(0, content.freeze()).ppid(OFFER)
-}
-
-/// The reason of an answer or verdict.
-fn reason(reply: &Bytes) -> String {
-    assert_eq!(reply[0], 1, "not refused");
-    String::from_utf8(reply[1..].to_vec()).unwrap()
-}
 
 struct Setup {
     association: Association,

@@ -101,7 +101,7 @@
 //! # Limits
 //!
 //! A [`Quota`] limits what one sender may store, how many of its offers are refused before the association ends, and how many
-//! summaries are kept of what it did. [`Inbox::max_total`] limits all senders together, [`Incomplete`] what is kept of incomplete files. [`polypath::EndpointConfig`] limits the senders themselves, and their memory.
+//! summaries are kept of what it did. [`Inbox::max_total`] and [`Inbox::max_total_files`] limit all senders together, [`Inbox::keep_free`] what they leave of the disk, [`Incomplete`] what is kept of incomplete files. [`polypath::EndpointConfig`] limits the senders themselves, and their memory.
 //!
 //! # Time
 //!

@@ -20,7 +20,7 @@ use crate::ledger::{Claim, Ledger, Reservation};
 use crate::limits::{PeerLimits, Stalled, Watch};
 use crate::name::{self, NameError};
 use crate::part::{MIN_KEPT, is_partial, part_name, sweep};
-use crate::quota::{Account, Quota};
+use crate::quota::{Account, Quota, Totals};
 use crate::report::{FileReport, Files, Report, Side};
 use crate::sink::Sink;
 use crate::wait::{SHUTDOWN_LIMIT, shut_down, watched, with_signs_of_life};
@@ -77,8 +77,10 @@ pub(crate) struct Rules {
     pub(crate) accepts_hidden: bool,
     pub(crate) limits: PeerLimits,
     pub(crate) quota: Quota,
-    /// Most bytes that all senders together may store.
-    pub(crate) max_total: Option<u64>,
+    /// Most that all senders together may store.
+    pub(crate) totals: Totals,
+    /// Bytes of the disk that files leave free.
+    pub(crate) keep_free: u64,
     /// Where content goes in place of the directory.
     pub(crate) sink: Option<Sink>,
 }
@@ -318,16 +320,15 @@ impl Receiver {
             self.sweep(&hidden).await?;
             part = Some(hidden);
         }
-        let promised = self.ledger.unwritten();
+        let taken = self.ledger.unwritten().saturating_add(self.rules.keep_free);
         let size = offer.size.unwrap_or(0);
-        let reservation =
-            self.ledger.reserve(size, self.rules.max_total).map_err(FileError::from)?;
+        let reservation = self.ledger.reserve(size, self.rules.totals).map_err(FileError::from)?;
         let target = self.target(offer, name);
         let compares = offer.version >= Version::Second;
         let shown = name::shown(&offer.name);
         let writer = match self.rules.sink.clone() {
             Some(sink) => Writer::into_sink(sink, shown).map_err(FileError::Create)?,
-            None => Writer::start(Plan { target, part, promised, compares }),
+            None => Writer::start(Plan { target, part, taken, compares }),
         };
         let current = Current {
             name: name::shown(&offer.name),

@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
 }
 
 /// Stores a file with this content, if that has the digest `claimed`.
-pub(crate) fn store(target: Target, content: &[u8], claimed: Digest, promised: u64) -> Outcome {
+pub(crate) fn store(target: Target, content: &[u8], claimed: Digest, taken: u64) -> Outcome {
     if target.size != Some(content.len() as u64) {
         let (received, offered) = (content.len() as u64, target.size.unwrap_or(0));
         return Outcome::Failed(FileError::TooShort { received, offered });
@@ -45,7 +45,7 @@ pub(crate) fn store(target: Target, content: &[u8], claimed: Digest, promised: u
             }
         }
     }
-    let mut file = match PartialFile::create(target, promised) {
+    let mut file = match PartialFile::create(target, taken) {
         Ok(file) => file,
         Err(error) => return Outcome::Refused(error),
     };

@@ -301,25 +301,6 @@ async fn senders_beyond_their_number_learn_why() {
     assert!(told.contains("out of resource"), "{told}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn files_and_bytes_beyond_the_quota_are_refused_with_a_reason() {
-    let limits = ["--max-files", "1", "--max-bytes", "1 kB"];
-    let receiver = Receiver::start("127.0.0.1", &limits);
-    let (_endpoint, association) = connect(&receiver).await;
-    association.send(offer(2, 1001, b"large")).await.unwrap();
-    let reason = refusal(association.receive().await.unwrap(), ANSWER);
-    assert!(reason.contains("at most 1000 bytes of a sender"), "{reason}");
-    association.send(offer(1, 2, b"fits")).await.unwrap();
-    accepted(&association).await;
-    association.send(data(b"ok")).await.unwrap();
-    association.send(end(b"ok")).await.unwrap();
-    assert_eq!(association.receive().await.unwrap().unwrap().ppid(), VERDICT);
-    association.send(offer(0, 2, b"other")).await.unwrap();
-    let reason = refusal(association.receive().await.unwrap(), ANSWER);
-    assert!(reason.contains("at most 1 files of a sender"), "{reason}");
-    assert_eq!(receiver.files(), ["fits"]);
-}
-
 #[test]
 fn a_memory_that_holds_nothing_is_refused() {
     let mut receive = polypath();

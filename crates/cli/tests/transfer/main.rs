@@ -13,6 +13,8 @@ mod patience;
 mod peer;
 #[cfg(unix)]
 mod resume;
+#[cfg(unix)]
+mod shares;
 mod support;
 mod together;
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use polypath::text::with_causes;
 
 use super::{Receiver, violation};
-use crate::destination::{FileError, make_directories};
+use crate::destination::{FileError, check_room, make_directories};
 use crate::error::{ReceiveError, Violation};
 use crate::event::Event;
 use crate::frame::{self, Answer, Frame, Offer};
@@ -15,19 +15,7 @@ use crate::small::{MOST_EAGER, Outcome, hand_on, store};
 
 impl Receiver {
     pub(super) async fn receive_directory(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
-        let made = match self.admit(offer) {
-            Ok(_) if self.rules.sink.is_some() => Err(FileError::NoDirectories),
-            Ok(name) => {
-                let below = self.rules.directory.clone();
-                let make = move || make_directories(&below, &name);
-                match tokio::task::spawn_blocking(make).await {
-                    Ok(made) => made,
-                    Err(error) => Err(error.into()),
-                }
-            }
-            Err(error) => Err(error),
-        };
-        match made {
+        match self.make_directory(offer).await {
             Ok(()) => {
                 self.account.accepted(0);
                 self.conclude(FileReport::directory(name::shown(&offer.name)), None);
@@ -35,6 +23,22 @@ impl Receiver {
             }
             Err(error) => self.refuse(offer, with_causes(&error)).await,
         }
+    }
+
+    async fn make_directory(&mut self, offer: &Offer) -> Result<(), FileError> {
+        let name = self.admit(offer)?;
+        if self.rules.sink.is_some() {
+            return Err(FileError::NoDirectories);
+        }
+        let reservation = self.ledger.reserve(0, self.rules.totals)?;
+        let (below, keep_free) = (self.rules.directory.clone(), self.rules.keep_free);
+        let make = move || {
+            check_room(&below, 0, keep_free)?;
+            make_directories(&below, &name)
+        };
+        tokio::task::spawn_blocking(make).await??;
+        reservation.stored();
+        Ok(())
     }
 
     /// Receives a file whose content follows the offer at once.
@@ -58,7 +62,7 @@ impl Receiver {
             }
         };
         let admitted = self.admit(offer).and_then(|name| {
-            let reservation = self.ledger.reserve(size, self.rules.max_total)?;
+            let reservation = self.ledger.reserve(size, self.rules.totals)?;
             Ok((self.target(offer, name), reservation))
         });
         let (target, reservation) = match admitted {
@@ -68,10 +72,11 @@ impl Receiver {
         self.account.accepted(size);
         let shown = name::shown(&offer.name);
         let promised = self.ledger.unwritten().saturating_sub(size);
+        let taken = promised.saturating_add(self.rules.keep_free);
         let sink = self.rules.sink.clone();
         let work = move || match sink {
             Some(sink) => hand_on(&sink, target, &content, claimed),
-            None => store(target, &content, claimed, promised),
+            None => store(target, &content, claimed, taken),
         };
         let storing = tokio::task::spawn_blocking(work);
         match storing.await.unwrap_or_else(|error| Outcome::Failed(error.into())) {

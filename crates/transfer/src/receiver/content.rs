@@ -71,7 +71,7 @@ impl Receiver {
     fn grow(&mut self, bytes: u64) -> Result<(), FileError> {
         self.account.grow(bytes)?;
         match &mut self.current {
-            Some(current) => Ok(current.reservation.extend(bytes, self.rules.max_total)?),
+            Some(current) => Ok(current.reservation.extend(bytes, self.rules.totals)?),
             None => Ok(()),
         }
     }

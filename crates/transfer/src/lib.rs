@@ -89,7 +89,7 @@
 //! * 3: not wanted, since it is there already; what is there follows.
 //!
 //! The answer to a directory, and to an offer whose content follows at once (65,536 bytes at most), is a verdict, or an answer 1 or 3. A sender may have any number of these
-//! on their way.
+//! on their way. A receiver stores some of them at a time, and answers in the order of the offers.
 //!
 //! The verdict "stored" is given when the content is on the disk under its final name. "Failed" may come at any time
 //! after the answer; then the sender aborts. After the verdict on the last offer, or its refusal, both sides shut the

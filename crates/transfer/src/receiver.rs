@@ -12,6 +12,7 @@ use polypath::{Association, Message};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use self::at_once::Jobs;
 use crate::destination::{Existing, FileError, Incomplete, Target};
 use crate::error::{ReceiveError, Violation};
 use crate::event::{Event, Observer};
@@ -60,6 +61,7 @@ pub struct Receiver {
     watch: Watch,
     observer: Observer,
     current: Option<Current>,
+    jobs: Jobs,
     files: Files,
     account: Account,
     /// Whether the sender knows version 2 of the protocol.
@@ -134,6 +136,7 @@ impl Receiver {
             watch,
             observer: Observer::default(),
             current: None,
+            jobs: Jobs::new(),
             files: Files::at_most(quota.max_summaries),
             account: Account::new(quota),
             knows_signs_of_life: false,
@@ -214,7 +217,7 @@ impl Receiver {
     async fn receive_files(&mut self) -> Result<(), ReceiveError> {
         let mut left = None;
         loop {
-            let offer = match self.hear().await?.ok_or(ReceiveError::SenderLeft)? {
+            let offer = match self.hear_beside_jobs().await?.ok_or(ReceiveError::SenderLeft)? {
                 Frame::Offer(offer) => offer,
                 other => return Err(violation(Violation::NoOffer(other.kind()))),
             };
@@ -223,15 +226,20 @@ impl Receiver {
             }
             left = Some(offer.following);
             self.knows_signs_of_life = offer.version >= Version::Second;
+            let is_last = offer.following == 0;
             match (offer.kind, offer.eager) {
-                (Kind::Directory, _) => self.receive_directory(&offer).await?,
-                (Kind::File, true) => self.receive_small(&offer).await?,
-                (Kind::File, false) => self.receive_file(&offer).await?,
+                (Kind::Directory, _) => self.receive_directory(offer),
+                (Kind::File, true) => self.receive_small(offer).await?,
+                (Kind::File, false) => {
+                    self.end_jobs().await?;
+                    self.receive_file(&offer).await?;
+                }
             }
-            if offer.following == 0 {
+            if is_last {
                 break;
             }
         }
+        self.end_jobs().await?;
         shut_down(&self.association, self.rules.limits.idle_timeout).await
     }
 
@@ -406,6 +414,7 @@ impl Receiver {
 
     /// Gives the file up that is being received, if any, and waits until it is removed or kept.
     async fn discard(&mut self, reason: &str) {
+        self.abandon_jobs().await;
         // It stays in its place meanwhile, so that another attempt can follow one that was dropped.
         let Some(current) = &mut self.current else { return };
         let finished = current.writer.discard().await;
@@ -452,17 +461,7 @@ impl Receiver {
 
     /// The next frame that says something; nothing after the last.
     async fn hear(&mut self) -> Result<Option<Frame>, ReceiveError> {
-        loop {
-            let association = &self.association;
-            let heard =
-                watched(&mut self.watch, || association.progress_bytes(), association.receive());
-            let Some(message) = heard.await?? else { return Ok(None) };
-            match Frame::decode(message) {
-                Ok(Frame::Working) => {}
-                Ok(frame) => return Ok(Some(frame)),
-                Err(error) => return Err(violation(error.into())),
-            }
-        }
+        hear(&self.association, &mut self.watch).await
     }
 
     async fn say(&mut self, message: Message) -> Result<(), ReceiveError> {
@@ -477,6 +476,19 @@ impl Current {
     fn finished(&self, finished: &Finished) -> FileReport {
         let (elapsed, bytes) = (self.begin.elapsed(), self.size.unwrap_or(self.received));
         FileReport::stored(self.name.clone(), bytes, self.resumed, &finished.digest, elapsed)
+    }
+}
+
+/// The next frame that says something; nothing after the last. Dropping the future loses none.
+async fn hear(association: &Association, watch: &mut Watch) -> Result<Option<Frame>, ReceiveError> {
+    loop {
+        let heard = watched(watch, || association.progress_bytes(), association.receive());
+        let Some(message) = heard.await?? else { return Ok(None) };
+        match Frame::decode(message) {
+            Ok(Frame::Working) => {}
+            Ok(frame) => return Ok(Some(frame)),
+            Err(error) => return Err(violation(error.into())),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sends files over an association, or over one after the other.
 
 mod content;
+mod pending;
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Message, 
 use polypath_units::BitRate;
 use tokio::task::spawn_blocking;
 
+use self::pending::{Pending, Sent};
 use crate::batch::{Batch, Entry};
 use crate::error::SendError;
 use crate::event::{Event, Observer};
-use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
+use crate::frame::{self, Digest, Frame, Kind, Offer, Version};
 use crate::name;
 use crate::pace::Pace;
-use crate::reader::read_small;
 use crate::report::{FileReport, Files, Past, Report, Side};
 use crate::small::MOST_EAGER;
 use crate::source::{Links, Source, base_name};
@@ -27,8 +27,6 @@ use crate::wait::{shut_down, while_progressing};
 const MESSAGE_SIZE: usize = 64 << 10;
 /// Default of the idle timeout: a receiver must be able to write a file to its disk within it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
-/// Small files and directories whose verdicts are waited for at a time.
-const MOST_PENDING: usize = 64;
 
 /// Sends files over an association, one after the other.
 ///
@@ -79,15 +77,6 @@ enum Outcome {
     Refused(String),
     /// Nothing more can be sent.
     Broken(SendError),
-}
-
-/// What was sent without waiting for its verdict.
-struct Pending {
-    name: String,
-    kind: Kind,
-    bytes: u64,
-    digest: Digest,
-    begin: Instant,
 }
 
 impl Sender {
@@ -249,20 +238,19 @@ impl Sender {
     /// Sends what is left of the batch.
     pub(crate) async fn go_on(&mut self) -> Result<(), SendError> {
         u32::try_from(self.batch.len()).map_err(SendError::TooManyFiles)?;
-        let mut pending = VecDeque::new();
+        let mut pending = Pending::default();
         // What is pending comes before the next one.
         let mut next = self.done;
         while let Some(entry) = self.batch.entries().get(next).cloned() {
             let following = u32::try_from(self.batch.len() - next - 1).unwrap_or(u32::MAX);
             next += 1;
             self.send_entry(entry, following, &mut pending).await?;
-            while pending.len() >= MOST_PENDING {
+            self.take_answers(&mut pending)?;
+            while pending.is_full() {
                 self.settle(&mut pending).await?;
             }
         }
-        while !pending.is_empty() {
-            self.settle(&mut pending).await?;
-        }
+        self.settle_all(&mut pending).await?;
         // Every file is on the receiver's disk, whatever becomes of the association.
         let _ = shut_down::<SendError>(&self.association, self.idle_timeout).await;
         Ok(())
@@ -272,7 +260,7 @@ impl Sender {
         &mut self,
         entry: Entry,
         following: u32,
-        pending: &mut VecDeque<Pending>,
+        pending: &mut Pending,
     ) -> Result<(), SendError> {
         let begin = Instant::now();
         let shown = name::shown(entry.name().as_bytes());
@@ -284,9 +272,10 @@ impl Sender {
         }
         let opened = match entry {
             Entry::Directory { name } => {
-                self.say(frame::offer(&self.offer_of(following, &name, Kind::Directory))).await?;
+                let offer = frame::offer(&self.offer_of(following, &name, Kind::Directory));
+                self.say_beside(offer, pending).await?;
                 let (kind, digest) = (Kind::Directory, Digest::default());
-                pending.push_back(Pending { name: shown, kind, bytes: 0, digest, begin });
+                pending.push(Sent { name: shown, kind, bytes: 0, digest, begin });
                 return Ok(());
             }
             Entry::Input { name } => Ok(Source::input(&name)),
@@ -309,19 +298,11 @@ impl Sender {
         if let Some(bytes) = source.size().filter(|bytes| *bytes <= MOST_EAGER)
             && self.version >= Version::Second
         {
-            let sent = self.send_small(source, following, bytes).await?;
-            pending.push_back(Pending {
-                name: shown,
-                kind: Kind::File,
-                bytes,
-                digest: sent,
-                begin,
-            });
+            let digest = self.send_small(source, (following, bytes), pending).await?;
+            pending.push(Sent { name: shown, kind: Kind::File, bytes, digest, begin });
             return Ok(());
         }
-        while !pending.is_empty() {
-            self.settle(pending).await?;
-        }
+        self.settle_all(pending).await?;
         let file = match self.send_file(source, following).await {
             Outcome::Stored { digest, bytes, resumed } => {
                 FileReport::stored(shown, bytes, resumed, &digest, begin.elapsed())
@@ -329,41 +310,6 @@ impl Sender {
             Outcome::There(what) => FileReport::there(shown, what),
             Outcome::Refused(reason) => FileReport::refused(shown, reason),
             Outcome::Broken(error) => return Err(error),
-        };
-        self.conclude(file);
-        Ok(())
-    }
-
-    /// Takes note of a file that is not sent, after those before it.
-    async fn settle_and_conclude(
-        &mut self,
-        pending: &mut VecDeque<Pending>,
-        file: FileReport,
-    ) -> Result<(), SendError> {
-        while !pending.is_empty() {
-            self.settle(pending).await?;
-        }
-        self.conclude(file);
-        Ok(())
-    }
-
-    /// Waits for what became of the first of those that are pending.
-    async fn settle(&mut self, pending: &mut VecDeque<Pending>) -> Result<(), SendError> {
-        let Some(first) = pending.pop_front() else { return Ok(()) };
-        let name = first.name;
-        let file = match self.hear().await? {
-            Frame::Verdict(Ok(())) if first.kind == Kind::Directory => FileReport::directory(name),
-            Frame::Verdict(Ok(())) => {
-                // Others may have been sent since: observers hear of one after the other.
-                let (bytes, elapsed) = (first.bytes, first.begin.elapsed());
-                self.observer.hear(&Event::Begun { name: name.clone(), bytes });
-                self.observer.hear(&Event::Progress { bytes });
-                FileReport::stored(name, bytes, 0, &first.digest, elapsed)
-            }
-            Frame::Verdict(Err(reason)) => return Err(SendError::ReceiverFailed(reason)),
-            Frame::Answer(Answer::Refused(reason)) => FileReport::refused(name, refused(&reason)),
-            Frame::Answer(Answer::There(what)) => FileReport::there(name, what),
-            other => return Err(out_of_turn(&other, "instead of a verdict")),
         };
         self.conclude(file);
         Ok(())
@@ -391,28 +337,6 @@ impl Sender {
     fn offer_of_file(&self, following: u32, source: &Source) -> Offer {
         let (size, mode, modified) = (source.size(), source.mode(), source.modified());
         Offer { size, mode, modified, ..self.offer_of(following, source.name(), Kind::File) }
-    }
-
-    /// Sends a small file without waiting for anything.
-    async fn send_small(
-        &mut self,
-        source: Source,
-        following: u32,
-        bytes: u64,
-    ) -> Result<Digest, SendError> {
-        let offer = Offer { eager: true, ..self.offer_of_file(following, &source) };
-        let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
-        self.say(frame::offer(&offer)).await?;
-        let longest = self.send_buffer.min(self.association.stats().peer_window_bytes);
-        let size = message_size(&self.association.path_stats(), longest);
-        let mut rest = content;
-        while !rest.is_empty() {
-            let part = rest.split_to(size.min(rest.len()));
-            self.pace.wait(part.len() as u64).await;
-            self.say(frame::data(part)).await?;
-        }
-        self.say(frame::end(&digest)).await?;
-        Ok(digest)
     }
 
     async fn say(&mut self, message: Message) -> Result<(), SendError> {

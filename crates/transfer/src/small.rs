@@ -14,6 +14,8 @@ pub(crate) const MOST_EAGER: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Stored(Stored),
+    /// A directory is there now.
+    Made,
     /// It is there already, or need not be.
     There(&'static str),
     /// It is not wanted; others may be.

@@ -12,11 +12,11 @@ use polypath::{Association, Message};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use self::at_once::Jobs;
+use self::at_once::{Awaited, Jobs};
 use crate::destination::{Existing, FileError, Incomplete, Target};
 use crate::error::{ReceiveError, Violation};
 use crate::event::{Event, Observer};
-use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
+use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Pace, Version};
 use crate::ledger::{Claim, Ledger, Reservation};
 use crate::limits::{PeerLimits, Stalled, Watch};
 use crate::name::{self, NameError};
@@ -62,6 +62,8 @@ pub struct Receiver {
     observer: Observer,
     current: Option<Current>,
     jobs: Jobs,
+    /// Files whose content was asked for and has not come.
+    awaited: Awaited,
     files: Files,
     account: Account,
     /// Whether the sender knows version 2 of the protocol.
@@ -137,6 +139,7 @@ impl Receiver {
             observer: Observer::default(),
             current: None,
             jobs: Jobs::new(),
+            awaited: Awaited::new(),
             files: Files::at_most(quota.max_summaries),
             account: Account::new(quota),
             knows_signs_of_life: false,
@@ -215,10 +218,25 @@ impl Receiver {
     }
 
     async fn receive_files(&mut self) -> Result<(), ReceiveError> {
-        let mut left = None;
+        // Older senders do not know what this means, or not even that it is something.
+        if Version::of_peer(&self.association) >= Version::Second {
+            self.say(frame::hello()).await?;
+        }
+        let (mut left, mut is_last) = (None, false);
         loop {
+            if is_last && self.awaited.is_empty() {
+                // Some of them may be wanted still.
+                self.end_jobs().await?;
+                if self.awaited.is_empty() {
+                    break;
+                }
+            }
             let offer = match self.hear_beside_jobs().await?.ok_or(ReceiveError::SenderLeft)? {
-                Frame::Offer(offer) => offer,
+                Frame::Offer(offer) if !is_last => offer,
+                frame @ (Frame::Data(_) | Frame::End(_)) if !self.awaited.is_empty() => {
+                    self.receive_awaited(frame).await?;
+                    continue;
+                }
                 other => return Err(violation(Violation::NoOffer(other.kind()))),
             };
             if left.is_some_and(|left| offer.following >= left) {
@@ -226,20 +244,20 @@ impl Receiver {
             }
             left = Some(offer.following);
             self.knows_signs_of_life = offer.version >= Version::Second;
-            let is_last = offer.following == 0;
-            match (offer.kind, offer.eager) {
+            is_last = offer.following == 0;
+            match (offer.kind, offer.pace) {
                 (Kind::Directory, _) => self.receive_directory(offer),
-                (Kind::File, true) => self.receive_small(offer).await?,
-                (Kind::File, false) => {
+                (Kind::File, Pace::Eager) => self.receive_small(offer).await?,
+                (Kind::File, Pace::Ahead) => self.receive_ahead(offer)?,
+                (Kind::File, Pace::Answered) => {
                     self.end_jobs().await?;
+                    if !self.awaited.is_empty() {
+                        return Err(violation(Violation::WithinFile("an offer")));
+                    }
                     self.receive_file(&offer).await?;
                 }
             }
-            if is_last {
-                break;
-            }
         }
-        self.end_jobs().await?;
         shut_down(&self.association, self.rules.limits.idle_timeout).await
     }
 
@@ -248,7 +266,7 @@ impl Receiver {
         self.account.check(offer.size.unwrap_or(0))?;
         let name = match offer.version {
             Version::First => name::check(&offer.name)?,
-            Version::Second => name::check_path(&offer.name)?,
+            Version::Second | Version::Third => name::check_path(&offer.name)?,
         };
         if !self.rules.accepts_hidden {
             name::check_visible(name)?;
@@ -485,7 +503,7 @@ async fn hear(association: &Association, watch: &mut Watch) -> Result<Option<Fra
         let heard = watched(watch, || association.progress_bytes(), association.receive());
         let Some(message) = heard.await?? else { return Ok(None) };
         match Frame::decode(message) {
-            Ok(Frame::Working) => {}
+            Ok(Frame::Working(_)) => {}
             Ok(frame) => return Ok(Some(frame)),
             Err(error) => return Err(violation(error.into())),
         }

@@ -2,13 +2,15 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::destination::{Existing, FileError, Found, Target};
+use crate::destination::{Existing, FileError, Found, Target, check_room};
 use crate::frame::Digest;
 use crate::part::{PartialFile, Stored, beginnings};
 use crate::sink::Sink;
 
 /// Largest file whose content may come with its offer. It is in memory as a whole, at both ends.
 pub(crate) const MOST_EAGER: u64 = 64 << 10;
+/// Largest file that may be offered ahead of others, which is in memory as well, and is not gone on with after an outage.
+pub(crate) const MOST_AHEAD: u64 = 1 << 20;
 
 /// What became of a small file.
 #[derive(Debug)]
@@ -16,11 +18,25 @@ pub(crate) enum Outcome {
     Stored(Stored),
     /// A directory is there now.
     Made,
+    /// Its content is wanted.
+    Wanted,
     /// It is there already, or need not be.
     There(&'static str),
     /// It is not wanted; others may be.
     Refused(FileError),
     Failed(FileError),
+}
+
+/// Whether the content of a file that is offered is wanted.
+pub(crate) fn look(target: &Target, taken: u64) -> Outcome {
+    match target.look() {
+        Err(error) => Outcome::Refused(error),
+        Ok(Found::There(what)) => Outcome::There(what),
+        Ok(Found::Nothing | Found::SameSize(_)) => {
+            let room = check_room(&target.directory, target.size.unwrap_or(0), taken);
+            room.map_or_else(Outcome::Refused, |()| Outcome::Wanted)
+        }
+    }
 }
 
 /// Stores a file with this content, if that has the digest `claimed`.

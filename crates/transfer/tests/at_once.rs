@@ -1,4 +1,4 @@
-//! Small files and directories, many of which are on their way at a time.
+//! Small files and directories, many of which are on their way at a time, and offers that come before the content of others.
 
 #[path = "common/frames.rs"]
 mod frames;
@@ -6,11 +6,20 @@ mod frames;
 use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use frames::{DIRECTORY, EAGER, END, FILE, VERDICT, data, end, offer, reason, second_offer};
+use frames::{
+    AHEAD, ANSWER, DATA, DIRECTORY, EAGER, END, FILE, OFFER, VERDICT, WORKING, data, end, offer,
+    offer_ahead, reason, reply, second_offer,
+};
+use polypath::text::with_causes;
 use polypath::{AssociationConfig, Endpoint, EndpointConfig, Message, Peer, Preset};
-use polypath_transfer::{Inbox, Quota, Sender, association_config};
+use polypath_transfer::{
+    Batch, Event, FileStatus, Inbox, Quota, Report, Sender, association_config,
+};
 use tempfile::TempDir;
+use tokio::sync::Notify;
 
 fn local(last: u8) -> [IpAddr; 1] {
     [IpAddr::from([127, 0, 16, last])]
@@ -85,7 +94,7 @@ async fn the_order_of_answers_is_that_of_offers() {
     for _ in 0..ROUNDS {
         let mut kinds = Vec::new();
         for _ in 0..5 {
-            let reply = association.receive().await.unwrap().unwrap();
+            let reply = reply(&association).await;
             kinds.push((reply.ppid() == VERDICT, reply.into_bytes()[0]));
         }
         // Of two that are the same, one is stored. The other one may find it, or come while it is being stored.
@@ -122,10 +131,10 @@ async fn a_failure_comes_after_what_was_stored_before_it() {
         association.send(end(if number == 7 { b"no" } else { b"ok" })).await.unwrap();
     }
     for _ in 0..7 {
-        let reply = association.receive().await.unwrap().unwrap();
+        let reply = reply(&association).await;
         assert_eq!((reply.ppid(), reply.into_bytes()[0]), (VERDICT, 0));
     }
-    let reply = association.receive().await.unwrap().unwrap().into_bytes();
+    let reply = reply(&association).await.into_bytes();
     assert!(reason(&reply).contains("SHA-256 differs"), "{reply:?}");
     assert!(association.receive().await.is_err());
     let (error, report, _endpoint) = receiving.await.unwrap();
@@ -182,4 +191,210 @@ async fn small_buffers_carry_many_small_files() {
     assert_eq!(fs::read_dir(downloads.path()).unwrap().count(), FILES);
     let last = fs::read_to_string(downloads.path().join("0299")).unwrap();
     assert_eq!(last, "content of 299");
+}
+
+/// Answers a sender that speaks for itself, and gives what became of the transfer.
+fn receive_all(
+    endpoint: Endpoint,
+    place: &TempDir,
+) -> tokio::task::JoinHandle<(Result<(), String>, Report, Endpoint)> {
+    let inbox = Inbox::new(place.path());
+    tokio::spawn(async move {
+        let mut receiver = inbox.accept(&endpoint).await.unwrap();
+        let received = receiver.run().await.map_err(|error| with_causes(&error));
+        (received, receiver.into_report(), endpoint)
+    })
+}
+
+/// A receiver that says that it knows version 3 is offered files before the content of those before is there. One that says nothing is
+/// not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn offers_come_ahead_where_the_receiver_knows_that() {
+    const FILES: usize = 40;
+    let (endpoint, peer) = listening(9, config());
+    let place = tempfile::tempdir().unwrap();
+    let content = |number: usize| vec![number as u8; 70_000 + number];
+    let make = |number: usize| {
+        let path = place.path().join(format!("{number:04}"));
+        fs::write(&path, content(number)).unwrap();
+        path
+    };
+    let paths: Vec<_> = (0..=FILES).map(make).collect();
+    let sending = tokio::spawn(async move {
+        let mut sender = Sender::connect(&own(10), &peer, config()).await.unwrap();
+        let sent = sender.send(&paths).await;
+        (sent.is_ok(), sender.into_report())
+    });
+    let association = endpoint.accept().await.unwrap();
+    let next = async || association.receive().await.unwrap().unwrap();
+    let first = next().await;
+    assert_eq!((first.ppid(), &first.into_bytes()[..1]), (OFFER, &[2][..]));
+    association.send(Message::new(0, vec![0, 3]).ppid(WORKING)).await.unwrap();
+    association.send(Message::new(0, "\u{3}it is there").ppid(ANSWER)).await.unwrap();
+    for number in 1..=FILES {
+        let offered = next().await;
+        assert_eq!(offered.ppid(), OFFER);
+        let offered = offered.into_bytes();
+        assert_eq!((offered[0], offered[14]), (3, AHEAD));
+        assert!(offered.ends_with(format!("{number:04}").as_bytes()));
+    }
+    // Every second one is wanted.
+    for number in 1..=FILES {
+        let answer = if number % 2 == 0 { "\u{0}" } else { "\u{1}no" };
+        association.send(Message::new(0, answer).ppid(ANSWER)).await.unwrap();
+    }
+    for number in (2..=FILES).step_by(2) {
+        let mut came = Vec::new();
+        let digest = loop {
+            let message = next().await;
+            match message.ppid() {
+                DATA => came.extend_from_slice(&message.into_bytes()),
+                ppid => break (ppid, message.into_bytes()),
+            }
+        };
+        assert!(came == content(number) && digest.0 == END);
+        association.send(Message::new(0, vec![0]).ppid(VERDICT)).await.unwrap();
+    }
+    association.shutdown().await.unwrap();
+    let (is_ok, report) = sending.await.unwrap();
+    assert!(is_ok && report.files.len() == FILES + 1, "{report:?}");
+    for (number, file) in report.files.iter().enumerate() {
+        assert_eq!(file.name, format!("{number:04}"));
+        let is_stored = number > 0 && number % 2 == 0;
+        assert_eq!(file.bytes, if is_stored { 70_000 + number as u64 } else { 0 });
+    }
+}
+
+/// Files of all sizes, of which some are there already, in directories.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_all_sizes_arrive_in_their_order() {
+    let (endpoint, peer) = listening(11, config());
+    let (place, downloads) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let tree = place.path().join("tree");
+    let sizes = [0, 1, 65_536, 65_537, 300_000, 1 << 20, (1 << 20) + 1, 2_000_000];
+    let content = |number: usize| vec![number as u8; sizes[number % sizes.len()]];
+    for number in 0..64 {
+        let below = format!("{}/{number:02}", number / 16);
+        fs::create_dir_all(tree.join(&below).parent().unwrap()).unwrap();
+        fs::write(tree.join(&below), content(number)).unwrap();
+        if number % 7 == 0 {
+            let there = downloads.path().join("tree").join(&below);
+            fs::create_dir_all(there.parent().unwrap()).unwrap();
+            // The same, and one of the same size with other content.
+            let other = vec![0xFF; content(number).len()];
+            fs::write(&there, if number % 2 == 0 { content(number) } else { other }).unwrap();
+            // Size and time say nothing.
+            let file = fs::File::options().write(true).open(there).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+    }
+    let receiving = receive_all(endpoint, &downloads);
+    let mut sender = Sender::connect(&own(12), &peer, config()).await.unwrap();
+    sender.send([&tree]).await.unwrap();
+    let (received, report, _endpoint) = receiving.await.unwrap();
+    received.unwrap();
+    let names: Vec<_> = sender.files().iter().map(|file| file.name.clone()).collect();
+    let files: Vec<_> = names.iter().filter(|name| !name.ends_with('/')).collect();
+    assert!(files.len() == 64 && files.is_sorted(), "{names:?}");
+    assert_eq!(report.files.len(), names.len());
+    for number in 0..64 {
+        let below = format!("tree/{}/{number:02}", number / 16);
+        let status = sender.files().iter().find(|file| file.name == below).unwrap().status;
+        let expected = match number {
+            number if number % 7 > 0 => FileStatus::Stored,
+            number if number % 2 == 0 || content(number).is_empty() => FileStatus::There,
+            _ => FileStatus::Refused,
+        };
+        assert_eq!(status, expected, "{below}");
+        let is_as_sent = fs::read(downloads.path().join(&below)).unwrap() == content(number);
+        assert_eq!(is_as_sent, expected != FileStatus::Refused, "{below}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_offers_ahead_keeps_to_the_order_or_the_association_ends() {
+    let large = offer_ahead(9, (1 << 20) + 1, b"large");
+    let cases: [(&str, Vec<Message>); 4] = [
+        ("content of 1048577 bytes", vec![large]),
+        ("data", vec![data(b"nobody asked")]),
+        (
+            "an offer in the middle of a file",
+            vec![offer_ahead(9, 5, b"first"), second_offer(8, 5, (FILE, 0), b"second")],
+        ),
+        (
+            "an offer in the middle of a file",
+            vec![offer_ahead(9, 5, b"first"), data(b"12"), offer_ahead(8, 5, b"second")],
+        ),
+    ];
+    for (number, (expected, messages)) in (0_u8..).zip(cases) {
+        let (endpoint, peer) = listening(20 + 2 * number, config());
+        let place = tempfile::tempdir().unwrap();
+        let receiving = receive_all(endpoint, &place);
+        let own = own(21 + 2 * number);
+        let association = own.connect(&peer, config()).await.unwrap();
+        for message in messages {
+            let is_data = message.ppid == DATA;
+            if is_data && number > 1 {
+                assert_eq!(reply(&association).await.into_bytes().as_ref(), [0]);
+            }
+            association.send(message).await.unwrap();
+        }
+        while let Ok(Some(_)) = association.receive().await {}
+        let (received, report, _endpoint) = receiving.await.unwrap();
+        let error = received.unwrap_err();
+        assert!(error.contains(expected), "{error}");
+        assert!(!report.complete && fs::read_dir(place.path()).unwrap().count() == 0);
+    }
+}
+
+/// After an outage, what had no answer is sent again, each file has one report, and the order stays.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_among_many_files_loses_none() {
+    const FILES: usize = 150;
+    let (endpoint, peer) = listening(40, config());
+    let (place, downloads) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let tree = place.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    // Some with their offers, some ahead, and one in a while that waits.
+    let content = |number: usize| vec![number as u8; [1000, 80_000, 80_001, 1_100_000][number % 4]];
+    for number in 0..FILES {
+        fs::write(tree.join(format!("{number:03}")), content(number)).unwrap();
+    }
+    let inbox = Inbox::new(downloads.path());
+    let receiving = tokio::spawn(async move {
+        for enough in [30, 60, usize::MAX] {
+            let over = Arc::new(Notify::new());
+            let (mut ended, bell) = (0, Arc::clone(&over));
+            let observe = move |event: &Event| {
+                ended += usize::from(matches!(event, Event::Ended { .. }));
+                if ended == enough {
+                    bell.notify_one();
+                }
+            };
+            let mut receiver = inbox.accept(&endpoint).await.unwrap().on_event(observe);
+            tokio::select! {
+                received = receiver.run() => {
+                    received.unwrap();
+                    break;
+                }
+                () = over.notified() => receiver.abort("away").await,
+            }
+        }
+        endpoint
+    });
+    let own = own(41);
+    let mut sender = Sender::connect(&own, &peer, config()).await.unwrap();
+    let batch = Batch::of(&[&tree]).unwrap();
+    let again = || own.connect(&peer, config());
+    sender.send_with_retries(batch, Duration::from_secs(60), again).await.unwrap();
+    let _endpoint = receiving.await.unwrap();
+    for number in 0..FILES {
+        let there = downloads.path().join(format!("tree/{number:03}"));
+        assert!(fs::read(there).unwrap() == content(number), "{number}");
+    }
+    let report = sender.into_report();
+    assert_eq!((report.complete, report.associations), (true, 3));
+    let names: Vec<_> = report.files.iter().map(|file| file.name.clone()).collect();
+    let expected = (0..FILES).map(|number| format!("tree/{number:03}"));
+    assert!(names[1..].iter().cloned().eq(expected), "{names:?}");
 }

@@ -5,7 +5,7 @@ mod frames;
 
 use std::net::IpAddr;
 
-use frames::{offer, reason};
+use frames::{offer, reason, reply};
 use polypath::{Association, Endpoint, Peer};
 use polypath_transfer::{Inbox, Quota, ReceiveError, Report, association_config};
 use tempfile::TempDir;
@@ -77,8 +77,8 @@ async fn a_hundred_thousand_refused_offers_take_no_memory() {
             association.send(offer(OFFERS - 1 - sent, 1, &NAME)).await.unwrap();
             sent += 1;
         }
-        let reply = association.receive().await.unwrap().unwrap().into_bytes();
-        assert!(reason(&reply).contains("only plain names"));
+        let answer = reply(association).await.into_bytes();
+        assert!(reason(&answer).contains("only plain names"));
         answered += 1;
         if answered == OFFERS / 20 {
             after_some = resident_bytes();
@@ -103,12 +103,12 @@ async fn a_sender_learns_of_its_quota() {
     let quota = Quota { max_files: Some(1), max_bytes: Some(1000), ..Quota::default() };
     let Setup { association, receiving, .. } = &mut setup(5, quota).await;
     association.send(offer(1, 1001, b"large")).await.unwrap();
-    let reply = association.receive().await.unwrap().unwrap().into_bytes();
-    let told = reason(&reply);
+    let answer = reply(association).await.into_bytes();
+    let told = reason(&answer);
     assert!(told.contains("at most 1000 bytes") && told.contains("the file has 1001"), "{told}");
     association.send(offer(0, 1000, b"fits")).await.unwrap();
-    let reply = association.receive().await.unwrap().unwrap().into_bytes();
-    assert_eq!(reply.as_ref(), [0]);
+    let answer = reply(association).await.into_bytes();
+    assert_eq!(answer.as_ref(), [0]);
     association.abort("enough");
     let (_, report) = receiving.await.unwrap();
     assert_eq!(report.files.len(), 2);

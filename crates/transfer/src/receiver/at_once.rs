@@ -1,4 +1,5 @@
-//! What is offered without waiting for an answer: directories, and small files with their content.
+//! What is offered without waiting for the answer to what came before: directories, small files with their content, and files whose
+//! content comes after other offers.
 //!
 //! Several of them are stored at a time, since each waits for the disk. The sender hears of them in the order of its offers.
 
@@ -17,11 +18,19 @@ use crate::frame::{self, Answer, Digest, Frame, Offer};
 use crate::ledger::Reservation;
 use crate::name;
 use crate::report::FileReport;
-use crate::small::{MOST_EAGER, Outcome, hand_on, store};
+use crate::small::{MOST_AHEAD, MOST_EAGER, Outcome, hand_on, look, store};
 use crate::wait::with_signs_of_life;
 
 /// Most files of a sender that are stored at a time, each of which is in memory.
 const MOST_JOBS: usize = 16;
+
+/// Bytes of those after which no more are taken in.
+const MOST_BYTES: u64 = 1 << 20;
+/// Most files whose content was asked for and has not come.
+const MOST_AWAITED: usize = 10_000;
+
+/// Files whose content is to come, in this order.
+pub(super) type Awaited = VecDeque<(Offer, Option<Reservation>)>;
 
 /// Files and directories that are being stored, in the order of their offers.
 pub(super) type Jobs = VecDeque<Job>;
@@ -33,6 +42,8 @@ pub(super) struct Job {
     claimed: Digest,
     begin: Instant,
     reservation: Option<Reservation>,
+    /// Bytes of content that it has.
+    bytes: u64,
     work: Work,
 }
 
@@ -45,7 +56,7 @@ enum Work {
 impl Job {
     fn refused(offer: Offer, error: FileError) -> Self {
         let (begin, work) = (Instant::now(), Work::Done(Outcome::Refused(error)));
-        Self { offer, claimed: Digest::default(), begin, reservation: None, work }
+        Self { offer, claimed: Digest::default(), begin, reservation: None, bytes: 0, work }
     }
 
     /// Waits for its end. May be dropped and called again.
@@ -74,6 +85,7 @@ impl Job {
                 let file = FileReport::stored(shown, size, 0, &self.claimed, elapsed);
                 Concluded::Stored(file, stored.warning)
             }
+            Outcome::Wanted => Concluded::Wanted(self.offer, self.reservation),
             Outcome::There(what) => {
                 Concluded::There(FileReport::there(shown, what.to_owned()), what)
             }
@@ -86,6 +98,7 @@ impl Job {
 }
 
 enum Concluded {
+    Wanted(Offer, Option<Reservation>),
     Stored(FileReport, Option<String>),
     There(FileReport, &'static str),
     Refused(Offer, String),
@@ -98,7 +111,8 @@ impl Receiver {
         loop {
             // What is handed on keeps its order.
             let most = if self.rules.sink.is_some() { 1 } else { MOST_JOBS };
-            let is_full = self.jobs.len() >= most;
+            let bytes: u64 = self.jobs.iter().map(|job| job.bytes).sum();
+            let is_full = self.jobs.len() >= most || bytes >= MOST_BYTES;
             let first_ends = async {
                 match self.jobs.front_mut() {
                     Some(job) => job.end().await,
@@ -138,9 +152,10 @@ impl Receiver {
                         None,
                     );
                 }
-                None => {}
+                Some(Concluded::Wanted(..)) | None => {}
             }
         }
+        self.awaited.clear();
     }
 
     /// Reports the first job, which has ended.
@@ -150,6 +165,10 @@ impl Receiver {
             Concluded::Stored(file, warning) => {
                 self.conclude_at_once(file, warning);
                 self.say(frame::verdict(&Ok(()))).await
+            }
+            Concluded::Wanted(offer, reservation) => {
+                self.awaited.push_back((offer, reservation));
+                self.say(frame::answer(&Answer::From(0))).await
             }
             Concluded::There(file, what) => {
                 self.conclude(file, None);
@@ -181,8 +200,8 @@ impl Receiver {
             Ok((reservation, thread)) => {
                 self.account.accepted(0);
                 let (begin, work) = (Instant::now(), Work::Running(thread));
-                let reservation = Some(reservation);
-                Job { offer, claimed: Digest::default(), begin, reservation, work }
+                let (claimed, reservation) = (Digest::default(), Some(reservation));
+                Job { offer, claimed, begin, reservation, bytes: 0, work }
             }
             Err(error) => Job::refused(offer, error),
         };
@@ -214,12 +233,14 @@ impl Receiver {
         if size > MOST_EAGER {
             return Err(violation(Violation::EagerSize(size)));
         }
-        let (content, claimed) = self.hear_small(size).await?;
-        let job = match self.store_small(&offer, (content, claimed)) {
-            Ok((reservation, thread)) => {
+        let first = self.hear().await?.ok_or(ReceiveError::SenderStopped)?;
+        let (content, claimed) = self.hear_small(size, first).await?;
+        let job = match self.reserve_small(&offer) {
+            Ok((name, reservation)) => {
                 self.account.accepted(size);
-                let (work, reservation) = (Work::Running(thread), Some(reservation));
-                Job { offer, claimed, begin, reservation, work }
+                let work = self.store_small(&offer, name, (content, claimed));
+                let reservation = Some(reservation);
+                Job { offer, claimed, begin, reservation, bytes: size, work }
             }
             Err(error) => Job::refused(offer, error),
         };
@@ -227,11 +248,59 @@ impl Receiver {
         Ok(())
     }
 
+    /// Begins to look whether a file is wanted whose content comes after other offers.
+    pub(super) fn receive_ahead(&mut self, offer: Offer) -> Result<(), ReceiveError> {
+        let (begin, size) = (Instant::now(), offer.size.unwrap_or(u64::MAX));
+        if size > MOST_AHEAD {
+            return Err(violation(Violation::EagerSize(size)));
+        }
+        if self.awaited.len() >= MOST_AWAITED {
+            return Err(violation(Violation::EndlessOffers(offer.following)));
+        }
+        let job = match self.reserve_small(&offer) {
+            Ok((name, reservation)) => {
+                self.account.accepted(size);
+                let work = match self.rules.sink {
+                    Some(_) => Work::Done(Outcome::Wanted),
+                    None => {
+                        let (target, taken) = (self.target(&offer, name), self.taken(size));
+                        Work::Running(spawn_blocking(move || look(&target, taken)))
+                    }
+                };
+                let (claimed, reservation) = (Digest::default(), Some(reservation));
+                Job { offer, claimed, begin, reservation, bytes: 0, work }
+            }
+            Err(error) => Job::refused(offer, error),
+        };
+        self.jobs.push_back(job);
+        Ok(())
+    }
+
+    /// Receives the content of the first file that waits for it, of which this is the first frame, and begins to store it.
+    pub(super) async fn receive_awaited(&mut self, first: Frame) -> Result<(), ReceiveError> {
+        let begin = Instant::now();
+        let Some((offer, reservation)) = self.awaited.pop_front() else { return Ok(()) };
+        let size = offer.size.unwrap_or(0);
+        let (content, claimed) = self.hear_small(size, first).await?;
+        let name = String::from_utf8_lossy(&offer.name).into_owned();
+        let work = self.store_small(&offer, name, (content, claimed));
+        self.jobs.push_back(Job { offer, claimed, begin, reservation, bytes: size, work });
+        Ok(())
+    }
+
     /// The content that follows, of `size` bytes at most, and its digest as the sender has it.
-    async fn hear_small(&mut self, size: u64) -> Result<(Vec<u8>, Digest), ReceiveError> {
-        let mut content = Vec::new();
+    async fn hear_small(
+        &mut self,
+        size: u64,
+        first: Frame,
+    ) -> Result<(Vec<u8>, Digest), ReceiveError> {
+        let (mut content, mut next) = (Vec::new(), Some(first));
         loop {
-            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
+            let frame = match next.take() {
+                Some(frame) => frame,
+                None => self.hear().await?.ok_or(ReceiveError::SenderStopped)?,
+            };
+            match frame {
                 Frame::Data(message) => {
                     if (content.len() + message.len()) as u64 > size {
                         return Err(FileError::TooLong(size).into());
@@ -244,22 +313,32 @@ impl Receiver {
         }
     }
 
+    /// The name of a small file, and room for it, if it is acceptable.
+    fn reserve_small(&mut self, offer: &Offer) -> Result<(String, Reservation), FileError> {
+        let name = self.admit(offer)?;
+        let size = offer.size.unwrap_or(0);
+        Ok((name, self.ledger.reserve(size, self.rules.totals)?))
+    }
+
+    /// Free bytes of the disk that a file with room for `size` bytes may not have.
+    fn taken(&self, size: u64) -> u64 {
+        let promised = self.ledger.unwritten().saturating_sub(size);
+        promised.saturating_add(self.rules.keep_free)
+    }
+
+    /// Begins to store a small file, whose name was checked.
     fn store_small(
         &mut self,
         offer: &Offer,
+        name: String,
         (content, claimed): (Vec<u8>, Digest),
-    ) -> Result<(Reservation, JoinHandle<Outcome>), FileError> {
-        let name = self.admit(offer)?;
-        let size = offer.size.unwrap_or(0);
-        let reservation = self.ledger.reserve(size, self.rules.totals)?;
+    ) -> Work {
         let target = self.target(offer, name);
-        let promised = self.ledger.unwritten().saturating_sub(size);
-        let taken = promised.saturating_add(self.rules.keep_free);
+        let taken = self.taken(offer.size.unwrap_or(0));
         let sink = self.rules.sink.clone();
-        let work = move || match sink {
+        Work::Running(spawn_blocking(move || match sink {
             Some(sink) => hand_on(&sink, target, &content, claimed),
             None => store(target, &content, claimed, taken),
-        };
-        Ok((reservation, spawn_blocking(work)))
+        }))
     }
 }

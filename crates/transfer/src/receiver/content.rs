@@ -27,7 +27,9 @@ impl Receiver {
         let storing = current.writer.store(claimed);
         let finished = match offer.version {
             Version::First => storing.await?,
-            Version::Second => with_signs_of_life(&self.association, storing).await?,
+            Version::Second | Version::Third => {
+                with_signs_of_life(&self.association, storing).await?
+            }
         };
         if let Some(current) = self.current.take() {
             let file = current.finished(&finished);

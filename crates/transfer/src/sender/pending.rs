@@ -1,19 +1,21 @@
-//! Directories, and small files with their content, which are sent without waiting for the answer to those before.
+//! Directories, small files with their content, and offers of files that are somewhat larger, which are sent without waiting for the
+//! answer to those before.
 
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::time::Instant;
 
+use bytes::Bytes;
 use polypath::Message;
+use polypath::text::with_causes;
 use tokio::task::spawn_blocking;
 
-use super::{Sender, message_size, next_frame, out_of_turn, refused};
+use super::{Ended, Sender, message_size, next_frame, open, out_of_turn, refused, understand};
 use crate::error::SendError;
-use crate::event::Event;
-use crate::frame::{self, Answer, Digest, Frame, Kind, Offer};
+use crate::frame::{self, Answer, Digest, Frame};
 use crate::reader::read_small;
 use crate::report::FileReport;
-use crate::source::Source;
+use crate::source::SourceError;
 use crate::wait::while_progressing;
 
 /// Most of them that are on their way.
@@ -28,16 +30,29 @@ pub(super) struct Pending {
     bytes: u64,
     /// Answers that came while others were being sent.
     heard: VecDeque<Frame>,
+    /// Files that were offered ahead, and whose content is wanted now.
+    wanted: VecDeque<Sent>,
 }
 
-/// A directory, or a small file.
+/// Something that was sent.
 #[derive(Debug)]
 pub(super) struct Sent {
+    /// Its place in the batch.
+    pub(super) place: usize,
     pub(super) name: String,
-    pub(super) kind: Kind,
+    /// Bytes that were sent, or are to be sent.
     pub(super) bytes: u64,
-    pub(super) digest: Digest,
     pub(super) begin: Instant,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    Directory,
+    /// The offer of a file, without its content.
+    Offer,
+    /// The content of a file.
+    Content(Digest),
 }
 
 impl Pending {
@@ -48,7 +63,8 @@ impl Pending {
 
     /// Whether answers come first: there are some, or so much is on its way.
     pub(super) fn is_full(&self) -> bool {
-        self.sent.len() >= MOST || self.bytes >= MOST_BYTES || !self.heard.is_empty()
+        !self.sent.is_empty()
+            && (self.sent.len() >= MOST || self.bytes >= MOST_BYTES || !self.heard.is_empty())
     }
 
     fn pop(&mut self) -> Option<Sent> {
@@ -61,21 +77,13 @@ impl Pending {
 impl Sender {
     /// Waits for what became of everything that is on its way.
     pub(super) async fn settle_all(&mut self, pending: &mut Pending) -> Result<(), SendError> {
-        while !pending.sent.is_empty() {
+        loop {
+            self.send_wanted(pending).await?;
+            if pending.sent.is_empty() {
+                return Ok(());
+            }
             self.settle(pending).await?;
         }
-        Ok(())
-    }
-
-    /// Takes note of a file that is not sent, after those before it.
-    pub(super) async fn settle_and_conclude(
-        &mut self,
-        pending: &mut Pending,
-        file: FileReport,
-    ) -> Result<(), SendError> {
-        self.settle_all(pending).await?;
-        self.conclude(file);
-        Ok(())
     }
 
     /// Waits for what became of the first of those that are on their way.
@@ -85,22 +93,40 @@ impl Sender {
             Some(frame) => frame,
             None => self.hear().await?,
         };
-        let name = first.name;
-        let file = match frame {
-            Frame::Verdict(Ok(())) if first.kind == Kind::Directory => FileReport::directory(name),
-            Frame::Verdict(Ok(())) => {
-                // Others may have been sent since: observers hear of one after the other.
-                let (bytes, elapsed) = (first.bytes, first.begin.elapsed());
-                self.observer.hear(&Event::Begun { name: name.clone(), bytes });
-                self.observer.hear(&Event::Progress { bytes });
-                FileReport::stored(name, bytes, 0, &first.digest, elapsed)
+        let (place, name, bytes) = (first.place, first.name.clone(), first.bytes);
+        let ended = match (frame, first.what) {
+            (Frame::Answer(Answer::From(0)), What::Offer) => {
+                pending.wanted.push_back(first);
+                return Ok(());
             }
-            Frame::Verdict(Err(reason)) => return Err(SendError::ReceiverFailed(reason)),
-            Frame::Answer(Answer::Refused(reason)) => FileReport::refused(name, refused(&reason)),
-            Frame::Answer(Answer::There(what)) => FileReport::there(name, what),
-            other => return Err(out_of_turn(&other, "instead of a verdict")),
+            (Frame::Verdict(Ok(())), What::Directory) => Ended::Now(FileReport::directory(name)),
+            (Frame::Verdict(Ok(())), What::Content(digest)) => {
+                let elapsed = first.begin.elapsed();
+                Ended::AtOnce(FileReport::stored(name, bytes, 0, &digest, elapsed))
+            }
+            (Frame::Verdict(Err(reason)), _) => return Err(SendError::ReceiverFailed(reason)),
+            (Frame::Answer(Answer::Refused(reason)), _) => {
+                Ended::Now(FileReport::refused(name, refused(&reason)))
+            }
+            (Frame::Answer(Answer::There(what)), _) => Ended::Now(FileReport::there(name, what)),
+            (other, What::Offer) => return Err(out_of_turn(&other, "instead of an answer")),
+            (other, _) => return Err(out_of_turn(&other, "instead of a verdict")),
         };
-        self.conclude(file);
+        self.conclude(place, ended);
+        Ok(())
+    }
+
+    /// Sends the content of the files that were offered ahead and are wanted.
+    pub(super) async fn send_wanted(&mut self, pending: &mut Pending) -> Result<(), SendError> {
+        while let Some(wanted) = pending.wanted.pop_front() {
+            let Some(entry) = self.batch.entries().get(wanted.place).cloned() else { break };
+            let (name, bytes) = (wanted.name.clone(), wanted.bytes);
+            let gone = |error: &SourceError| SendError::Changed { name, error: with_causes(error) };
+            let source = open(entry).await?.map_err(|error| gone(&error))?;
+            let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
+            self.send_small((content, digest), pending).await?;
+            pending.push(Sent { what: What::Content(digest), ..wanted });
+        }
         Ok(())
     }
 
@@ -109,24 +135,19 @@ impl Sender {
         while pending.heard.len() < pending.sent.len()
             && let Ok(Some(message)) = self.association.try_receive()
         {
-            match Frame::decode(message).map_err(SendError::Protocol)? {
-                Frame::Working => {}
-                frame => pending.heard.push_back(frame),
+            if let Some(frame) = understand(message, &self.takes_ahead)? {
+                pending.heard.push_back(frame);
             }
         }
         Ok(())
     }
 
-    /// Sends a small file, of `bytes` bytes, without waiting for anything.
+    /// Sends content, and its digest.
     pub(super) async fn send_small(
         &mut self,
-        source: Source,
-        (following, bytes): (u32, u64),
+        (content, digest): (Bytes, Digest),
         pending: &mut Pending,
-    ) -> Result<Digest, SendError> {
-        let offer = Offer { eager: true, ..self.offer_of_file(following, &source) };
-        let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
-        self.say_beside(frame::offer(&offer), pending).await?;
+    ) -> Result<(), SendError> {
         let longest = self.send_buffer.min(self.association.stats().peer_window_bytes);
         let size = message_size(&self.association.path_stats(), longest);
         let mut rest = content;
@@ -135,8 +156,7 @@ impl Sender {
             self.pace.wait(part.len() as u64).await;
             self.say_beside(frame::data(part), pending).await?;
         }
-        self.say_beside(frame::end(&digest), pending).await?;
-        Ok(digest)
+        self.say_beside(frame::end(&digest), pending).await
     }
 
     /// Sends a message and takes in answers meanwhile: a receiver whose answers nobody takes does not read on.
@@ -145,7 +165,7 @@ impl Sender {
         message: Message,
         pending: &mut Pending,
     ) -> Result<(), SendError> {
-        let association = &self.association;
+        let (association, takes_ahead) = (&self.association, &self.takes_ahead);
         let Pending { sent, heard, .. } = pending;
         let said = async {
             let mut sending = pin!(association.send(message));
@@ -153,7 +173,7 @@ impl Sender {
                 tokio::select! {
                     biased;
                     said = &mut sending => return Ok(said?),
-                    frame = next_frame(association), if heard.len() < sent.len() => {
+                    frame = next_frame(association, takes_ahead), if heard.len() < sent.len() => {
                         heard.push_back(frame?);
                     }
                 }

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use bytes::{BufMut, Bytes, BytesMut};
-use polypath::Message;
+use polypath::{Association, Message, ReceivedMessage};
 use sha2::{Digest, Sha256};
 
 pub(crate) const OFFER: u32 = 0x5046_5401;
@@ -12,6 +12,7 @@ pub(crate) const DATA: u32 = 0x5046_5403;
 pub(crate) const END: u32 = 0x5046_5404;
 pub(crate) const VERDICT: u32 = 0x5046_5405;
 pub(crate) const PROOF: u32 = 0x5046_5406;
+pub(crate) const WORKING: u32 = 0x5046_5407;
 
 /// Kind of an offer.
 pub(crate) const FILE: u8 = 0;
@@ -19,6 +20,8 @@ pub(crate) const FILE: u8 = 0;
 pub(crate) const DIRECTORY: u8 = 1;
 /// Flag of an offer whose content follows at once.
 pub(crate) const EAGER: u8 = 1;
+/// Flag of an offer of version 3 whose content comes after other offers.
+pub(crate) const AHEAD: u8 = 2;
 
 /// An offer of the first version.
 pub(crate) fn offer(following: u32, size: u64, name: &[u8]) -> Message {
@@ -32,11 +35,20 @@ pub(crate) fn second_offer(
     (kind, flags): (u8, u8),
     name: &[u8],
 ) -> Message {
+    offer_of(2, (following, size), &metadata(kind, flags), name)
+}
+
+/// An offer of version 3 of a file whose content comes after other offers.
+pub(crate) fn offer_ahead(following: u32, size: u64, name: &[u8]) -> Message {
+    offer_of(3, (following, size), &metadata(FILE, AHEAD), name)
+}
+
+fn metadata(kind: u8, flags: u8) -> Vec<u8> {
     let mut more = vec![kind, flags];
     more.put_u32(0o7777);
     more.put_i64(i64::MIN);
     more.put_u32(0);
-    offer_of(2, (following, size), &more, name)
+    more
 }
 
 fn offer_of(version: u8, (following, size): (u32, u64), more: &[u8], name: &[u8]) -> Message {
@@ -55,6 +67,16 @@ pub(crate) fn data(content: &'static [u8]) -> Message {
 
 pub(crate) fn end(content: &[u8]) -> Message {
     Message::new(0, Sha256::digest(content).to_vec()).ppid(END)
+}
+
+/// The next answer or verdict, without signs of life.
+pub(crate) async fn reply(association: &Association) -> ReceivedMessage {
+    loop {
+        let message = association.receive().await.expect("an association").expect("a reply");
+        if message.ppid() != WORKING {
+            return message;
+        }
+    }
 }
 
 /// The reason of an answer or verdict.

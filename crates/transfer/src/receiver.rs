@@ -479,7 +479,8 @@ impl Receiver {
 
     /// The next frame that says something; nothing after the last.
     async fn hear(&mut self) -> Result<Option<Frame>, ReceiveError> {
-        hear(&self.association, &mut self.watch).await
+        let association = &self.association;
+        watched(&mut self.watch, || association.progress_bytes(), hear(association)).await?
     }
 
     async fn say(&mut self, message: Message) -> Result<(), ReceiveError> {
@@ -498,10 +499,9 @@ impl Current {
 }
 
 /// The next frame that says something; nothing after the last. Dropping the future loses none.
-async fn hear(association: &Association, watch: &mut Watch) -> Result<Option<Frame>, ReceiveError> {
+async fn hear(association: &Association) -> Result<Option<Frame>, ReceiveError> {
     loop {
-        let heard = watched(watch, || association.progress_bytes(), association.receive());
-        let Some(message) = heard.await?? else { return Ok(None) };
+        let Some(message) = association.receive().await? else { return Ok(None) };
         match Frame::decode(message) {
             Ok(Frame::Working(_)) => {}
             Ok(frame) => return Ok(Some(frame)),

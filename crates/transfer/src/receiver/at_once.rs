@@ -4,7 +4,6 @@
 //! Several of them are stored at a time, since each waits for the disk. The sender hears of them in the order of its offers.
 
 use std::collections::VecDeque;
-use std::future::pending;
 use std::time::Instant;
 
 use polypath::text::with_causes;
@@ -76,11 +75,11 @@ impl Job {
         };
         match outcome {
             Outcome::Made => {
-                self.reservation.map(Reservation::stored);
+                self.reservation.into_iter().for_each(Reservation::stored);
                 Concluded::Stored(FileReport::directory(shown), None)
             }
             Outcome::Stored(stored) => {
-                self.reservation.map(Reservation::stored);
+                self.reservation.into_iter().for_each(Reservation::stored);
                 let elapsed = self.begin.elapsed();
                 let file = FileReport::stored(shown, size, 0, &self.claimed, elapsed);
                 Concluded::Stored(file, stored.warning)
@@ -113,16 +112,12 @@ impl Receiver {
             let most = if self.rules.sink.is_some() { 1 } else { MOST_JOBS };
             let bytes: u64 = self.jobs.iter().map(|job| job.bytes).sum();
             let is_full = self.jobs.len() >= most || bytes >= MOST_BYTES;
-            let first_ends = async {
-                match self.jobs.front_mut() {
-                    Some(job) => job.end().await,
-                    None => pending().await,
-                }
-            };
+            let Some(first) = self.jobs.front_mut() else { return self.hear().await };
+            // The sender may be waiting for this side: its silence says nothing.
             tokio::select! {
                 biased;
-                () = first_ends => {}
-                frame = hear(&self.association, &mut self.watch), if !is_full => return frame,
+                () = with_signs_of_life(&self.association, first.end()) => {}
+                frame = hear(&self.association), if !is_full => return frame,
             }
             self.report_first_job().await?;
         }

@@ -9,6 +9,7 @@
 
 mod cpu;
 mod crowd;
+mod handshake;
 mod host;
 mod mutation;
 mod network;
@@ -19,6 +20,7 @@ mod wire_pair;
 
 pub use cpu::CpuClock;
 pub use crowd::{Crowd, Part};
+pub use handshake::run_handshake;
 pub use host::{Host, Slot};
 pub use mutation::run_mutations;
 pub use network::{Capable, Faults, Form, PathModel};

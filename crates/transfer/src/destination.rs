@@ -46,11 +46,11 @@ pub enum FileError {
     #[error("the disk is full: {0:?} does not fit any more")]
     DiskFull(String),
     /// The file system has too little free space.
-    #[error("{bytes} bytes do not fit: {free} bytes are free")]
+    #[error("{bytes} bytes do not fit: {free} bytes are free for them")]
     NoRoom {
         /// Bytes of the file that are still to come.
         bytes: u64,
-        /// Bytes that are free.
+        /// Bytes that are free, without those that are promised to others or [stay free](crate::Inbox::keep_free).
         free: u64,
     },
     /// The sender has used up what one may store here.
@@ -344,7 +344,7 @@ pub(crate) fn sync_directory(_directory: &Path) -> io::Result<()> {
 
 /// Bytes that may still be written to the file system of `directory`, where that is known.
 #[cfg(unix)]
-pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
+fn free_bytes(directory: &Path) -> Option<u64> {
     let status = nix::sys::statvfs::statvfs(directory).ok()?;
     #[allow(clippy::useless_conversion)] // narrower types on other systems
     Some(u64::from(status.blocks_available()).saturating_mul(u64::from(status.fragment_size())))
@@ -353,6 +353,15 @@ pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
 #[cfg(not(unix))]
 pub(crate) fn free_bytes(_directory: &Path) -> Option<u64> {
     None
+}
+
+/// Whether so many bytes fit the disk of a directory, without `taken` ones that are free but promised to others, or are to stay free.
+pub(crate) fn check_room(directory: &Path, bytes: u64, taken: u64) -> Result<(), FileError> {
+    let Some(free) = free_bytes(directory) else { return Ok(()) };
+    match free.checked_sub(taken) {
+        Some(free) if bytes <= free => Ok(()),
+        free => Err(FileError::NoRoom { bytes, free: free.unwrap_or(0) }),
+    }
 }
 
 #[cfg(test)]

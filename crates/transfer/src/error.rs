@@ -51,6 +51,14 @@ pub enum SendError {
         /// What the system says.
         source: io::Error,
     },
+    /// A file that was offered has gone or changed before its content was sent.
+    #[error("cannot send {name}, which has changed since it was offered: {error}")]
+    Changed {
+        /// Name of the file.
+        name: String,
+        /// What is wrong with it.
+        error: String,
+    },
     /// The association failed.
     #[error(transparent)]
     Association(#[from] AssociationError),

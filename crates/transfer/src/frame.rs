@@ -27,6 +27,8 @@ const UNKNOWN_SIZE: u64 = u64::MAX;
 const UNKNOWN: u32 = u32::MAX;
 /// Flag of an offer: the content follows without waiting for the answer.
 const EAGER: u8 = 1;
+/// Flag of an offer of version 3: other offers may follow before the content.
+const AHEAD: u8 = 2;
 
 /// Version of the protocol. A sender uses the first one with a receiver that does not know the second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,6 +37,8 @@ pub(crate) enum Version {
     First = 1,
     /// Files that are resumed, directories, and content of unknown size.
     Second = 2,
+    /// Offers of files whose content comes after other offers.
+    Third = 3,
 }
 
 /// Adaptation code point (RFC 5061 section 4.2.6) of a side that knows version 2 of the transfer protocol: the letters PFT and the
@@ -62,7 +66,7 @@ pub enum FrameError {
     #[error("a message with the unknown payload protocol identifier {0:#010x}")]
     UnknownIdentifier(u32),
     /// Another version of the protocol.
-    #[error("version {0} of the transfer protocol; this side knows the versions 1 and 2")]
+    #[error("version {0} of the transfer protocol; this side knows the versions 1 to 3")]
     Version(u8),
     /// An offer that ends too early.
     #[error(transparent)]
@@ -91,6 +95,17 @@ pub(crate) enum Kind {
     Directory,
 }
 
+/// When the content of a file comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pace {
+    /// After the answer, before anything else.
+    Answered,
+    /// At once, without waiting for the answer.
+    Eager,
+    /// After the answer. Other offers, and the content of files that were offered before, may come first.
+    Ahead,
+}
+
 /// When a file was modified, after 1970.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Modified {
@@ -108,8 +123,7 @@ pub(crate) struct Offer {
     /// Bytes, if they are known before.
     pub(crate) size: Option<u64>,
     pub(crate) kind: Kind,
-    /// Whether the content follows without waiting for the answer.
-    pub(crate) eager: bool,
+    pub(crate) pace: Pace,
     /// Permission bits, if known.
     pub(crate) mode: Option<u32>,
     pub(crate) modified: Option<Modified>,
@@ -145,8 +159,8 @@ pub(crate) enum Frame {
     Verdict(Reply),
     /// Digests of the beginnings that were asked about.
     Proof(Vec<Digest>),
-    /// Its sender is at work, and something will follow.
-    Working,
+    /// Its sender is at work, and something will follow; and a version that it knows, if it says so.
+    Working(u8),
 }
 
 impl Frame {
@@ -166,7 +180,7 @@ impl Frame {
             },
             VERDICT => Ok(Self::Verdict(decode_reply(&content)?)),
             PROOF => Ok(Self::Proof(decode_proof(&content)?)),
-            WORKING => Ok(Self::Working),
+            WORKING => Ok(Self::Working(content.get(1).copied().unwrap_or(0))),
             _ => Err(FrameError::UnknownIdentifier(ppid)),
         }
     }
@@ -180,7 +194,7 @@ impl Frame {
             Self::End(_) => "an end",
             Self::Verdict(_) => "a verdict",
             Self::Proof(_) => "digests",
-            Self::Working => "a sign of life",
+            Self::Working(_) => "a sign of life",
         }
     }
 }
@@ -193,7 +207,11 @@ pub(crate) fn offer(offer: &Offer) -> Message {
     content.put_u64(offer.size.unwrap_or(UNKNOWN_SIZE));
     if offer.version >= Version::Second {
         content.put_u8(u8::from(offer.kind == Kind::Directory));
-        content.put_u8(if offer.eager { EAGER } else { 0 });
+        content.put_u8(match offer.pace {
+            Pace::Answered => 0,
+            Pace::Eager => EAGER,
+            Pace::Ahead => AHEAD,
+        });
         content.put_u32(offer.mode.unwrap_or(UNKNOWN));
         let modified = offer.modified.unwrap_or(Modified { seconds: 0, nanoseconds: UNKNOWN });
         content.put_i64(modified.seconds);
@@ -228,6 +246,11 @@ pub(crate) fn proof(digests: &[Digest]) -> Message {
     message(PROOF, digests.concat().into())
 }
 
+/// Says at the beginning that this side knows version 3. To a peer that does not, it is a sign of life.
+pub(crate) fn hello() -> Message {
+    message(WORKING, Bytes::from_static(&[0, Version::Third as u8]))
+}
+
 /// Says that something will follow.
 pub(crate) fn working() -> Message {
     // A message has content (RFC 9260 section 3.3.1).
@@ -243,26 +266,31 @@ fn decode_offer(content: &Bytes) -> Result<Offer, FrameError> {
     let version = match rest.try_get_u8()? {
         1 => Version::First,
         2 => Version::Second,
+        3 => Version::Third,
         other => return Err(FrameError::Version(other)),
     };
     let (following, size) = (rest.try_get_u32()?, rest.try_get_u64()?);
     if version == Version::First {
         // Every number was a size.
-        let (kind, eager, mode, modified) = (Kind::File, false, None, None);
+        let (kind, pace, mode, modified) = (Kind::File, Pace::Answered, None, None);
         let size = Some(size);
-        return Ok(Offer { version, following, size, kind, eager, mode, modified, name: rest });
+        return Ok(Offer { version, following, size, kind, pace, mode, modified, name: rest });
     }
     let kind = match rest.try_get_u8()? {
         0 => Kind::File,
         1 => Kind::Directory,
         other => return Err(FrameError::Kind(other)),
     };
-    let eager = rest.try_get_u8()? & EAGER != 0;
+    let pace = match rest.try_get_u8()? {
+        flags if flags & EAGER != 0 => Pace::Eager,
+        flags if flags & AHEAD != 0 && version >= Version::Third => Pace::Ahead,
+        _ => Pace::Answered,
+    };
     let mode = Some(rest.try_get_u32()?).filter(|mode| *mode != UNKNOWN);
     let modified = Modified { seconds: rest.try_get_i64()?, nanoseconds: rest.try_get_u32()? };
     let modified = Some(modified).filter(|modified| modified.nanoseconds < 1_000_000_000);
     let size = Some(size).filter(|size| *size != UNKNOWN_SIZE);
-    Ok(Offer { version, following, size, kind, eager, mode, modified, name: rest })
+    Ok(Offer { version, following, size, kind, pace, mode, modified, name: rest })
 }
 
 fn encode_answer(answer: &Answer) -> Bytes {
@@ -400,7 +428,7 @@ mod tests {
             following: 7,
             size: Some(1 << 40),
             kind: Kind::File,
-            eager: false,
+            pace: Pace::Answered,
             mode: Some(0o644),
             modified: Some(Modified { seconds: -1, nanoseconds: 999_999_999 }),
             name: "naïve.txt".into(),
@@ -409,13 +437,16 @@ mod tests {
 
     #[test]
     fn offers_are_checked() {
-        let unknown = Offer { size: None, mode: None, modified: None, eager: true, ..sample() };
+        let unknown =
+            Offer { size: None, mode: None, modified: None, pace: Pace::Eager, ..sample() };
         let directory = Offer { kind: Kind::Directory, ..sample() };
+        let ahead = Offer { version: Version::Third, pace: Pace::Ahead, ..sample() };
         let first = Offer { version: Version::First, mode: None, modified: None, ..sample() };
         for (sent, header) in [
             (sample(), SECOND_HEADER),
             (unknown, SECOND_HEADER),
             (directory, SECOND_HEADER),
+            (ahead.clone(), SECOND_HEADER),
             (first, FIRST_HEADER),
         ] {
             let content = offer(&sent).payload;
@@ -426,6 +457,13 @@ mod tests {
             let newer = [&[9], &content[1..]].concat().into();
             assert!(decode_offer(&newer).unwrap_err().to_string().contains("version 9"));
         }
+        let mut second = offer(&ahead).payload.to_vec();
+        second[0] = 2;
+        assert_eq!(
+            decode_offer(&second.into()).unwrap().pace,
+            Pace::Answered,
+            "it has no such flag"
+        );
         let mut odd = offer(&sample()).payload.to_vec();
         odd[13] = 2;
         assert!(decode_offer(&odd.into()).unwrap_err().to_string().contains("kind 2"));

@@ -12,7 +12,7 @@ use crate::destination::{Existing, FileError, Incomplete};
 use crate::ledger::Ledger;
 use crate::limits::PeerLimits;
 use crate::part::{make_partial, parts, sweep};
-use crate::quota::Quota;
+use crate::quota::{Quota, Totals};
 use crate::receiver::{Receiver, Rules};
 use crate::report::Report;
 use crate::sink::Sink;
@@ -100,7 +100,8 @@ impl Inbox {
                 accepts_hidden: false,
                 limits: PeerLimits::default(),
                 quota: Quota::default(),
-                max_total: None,
+                totals: Totals::default(),
+                keep_free: 0,
                 sink: None,
             },
             ledger: Arc::default(),
@@ -136,7 +137,21 @@ impl Inbox {
     /// incomplete files. Default: any number.
     #[must_use]
     pub fn max_total(mut self, bytes: Option<u64>) -> Self {
-        self.rules.max_total = bytes;
+        self.rules.totals.max_bytes = bytes;
+        self
+    }
+
+    /// Most files and directories that all senders together may store in the life of this inbox. Default: any number.
+    #[must_use]
+    pub fn max_total_files(mut self, files: Option<u64>) -> Self {
+        self.rules.totals.max_files = files;
+        self
+    }
+
+    /// Bytes of the disk that stay free: what would leave fewer is refused. Default: none. Other programs may use them all the same.
+    #[must_use]
+    pub fn keep_free(mut self, bytes: u64) -> Self {
+        self.rules.keep_free = bytes;
         self
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use crate::quota::QuotaError;
+use crate::quota::{QuotaError, Totals};
 
 /// Time without a byte after which a transfer has to make way for another one of the same file: its sender has probably begun
 /// anew.
@@ -36,6 +36,8 @@ struct State {
     swept: Option<Instant>,
     /// Bytes of files that were stored.
     stored: u64,
+    /// Files and directories that were accepted, without those that were given up.
+    files: u64,
     /// Bytes of files that were accepted and are neither stored nor given up.
     reserved: u64,
     /// Those of them that are not written yet.
@@ -63,6 +65,7 @@ pub(crate) struct Reservation {
     ledger: Arc<Ledger>,
     size: u64,
     unwritten: u64,
+    is_stored: bool,
 }
 
 impl Ledger {
@@ -158,14 +161,24 @@ impl Ledger {
         self.lock().kept.remove(name);
     }
 
-    /// Promises room to a file of `size` bytes, if all files together do not get more than `limit`.
+    /// Promises room to a file of `size` bytes, if all files together do not get more than the limits.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         size: u64,
-        limit: Option<u64>,
+        limits: Totals,
     ) -> Result<Reservation, QuotaError> {
-        let mut reservation = Reservation { ledger: Arc::clone(self), size: 0, unwritten: 0 };
-        reservation.extend(size, limit)?;
+        {
+            let mut state = self.lock();
+            if let Some(most) = limits.max_files
+                && state.files >= most
+            {
+                return Err(QuotaError::TotalFiles(most));
+            }
+            state.files = state.files.saturating_add(1);
+        }
+        let ledger = Arc::clone(self);
+        let mut reservation = Reservation { ledger, size: 0, unwritten: 0, is_stored: false };
+        reservation.extend(size, limits)?;
         Ok(reservation)
     }
 }
@@ -206,9 +219,9 @@ impl Drop for Claim {
 
 impl Reservation {
     /// Promises more room, for a file whose size is not known before.
-    pub(crate) fn extend(&mut self, bytes: u64, limit: Option<u64>) -> Result<(), QuotaError> {
+    pub(crate) fn extend(&mut self, bytes: u64, limits: Totals) -> Result<(), QuotaError> {
         let mut state = self.ledger.lock();
-        if let Some(limit) = limit {
+        if let Some(limit) = limits.max_bytes {
             let left = limit.saturating_sub(state.total());
             if bytes > left {
                 return Err(QuotaError::Total { limit, left, size: bytes });
@@ -230,7 +243,8 @@ impl Reservation {
     }
 
     /// The file has its name.
-    pub(crate) fn stored(self) {
+    pub(crate) fn stored(mut self) {
+        self.is_stored = true;
         let mut state = self.ledger.lock();
         state.stored = state.stored.saturating_add(self.size);
     }
@@ -241,6 +255,9 @@ impl Drop for Reservation {
         let mut state = self.ledger.lock();
         state.reserved = state.reserved.saturating_sub(self.size);
         state.unwritten = state.unwritten.saturating_sub(self.unwritten);
+        if !self.is_stored {
+            state.files = state.files.saturating_sub(1);
+        }
     }
 }
 
@@ -248,21 +265,40 @@ impl Drop for Reservation {
 mod tests {
     use super::*;
 
+    /// So many bytes of all files.
+    fn bytes(most: u64) -> Totals {
+        Totals { max_bytes: Some(most), max_files: None }
+    }
+
+    #[test]
+    fn files_count_that_are_stored_or_on_their_way() {
+        let ledger = Arc::new(Ledger::default());
+        let limits = Totals { max_bytes: Some(10), max_files: Some(2) };
+        ledger.reserve(0, limits).unwrap().stored();
+        let second = ledger.reserve(5, limits).unwrap();
+        assert_eq!(ledger.reserve(0, limits).unwrap_err(), QuotaError::TotalFiles(2));
+        drop(second);
+        // One that is too large is none.
+        assert!(matches!(ledger.reserve(11, limits), Err(QuotaError::Total { .. })));
+        ledger.reserve(5, limits).unwrap().stored();
+        assert_eq!(ledger.reserve(0, limits).unwrap_err(), QuotaError::TotalFiles(2));
+    }
+
     #[test]
     fn room_is_promised_once() {
         let ledger = Arc::new(Ledger::default());
-        let mut first = ledger.reserve(60, Some(100)).unwrap();
-        let error = ledger.reserve(41, Some(100)).unwrap_err();
+        let mut first = ledger.reserve(60, bytes(100)).unwrap();
+        let error = ledger.reserve(41, bytes(100)).unwrap_err();
         assert_eq!(error, QuotaError::Total { limit: 100, left: 40, size: 41 });
         first.written(50);
         assert_eq!((ledger.unwritten(), ledger.total()), (10, 60));
-        let mut second = ledger.reserve(0, Some(100)).unwrap();
-        second.extend(40, Some(100)).unwrap();
-        assert!(second.extend(1, Some(100)).is_err());
+        let mut second = ledger.reserve(0, bytes(100)).unwrap();
+        second.extend(40, bytes(100)).unwrap();
+        assert!(second.extend(1, bytes(100)).is_err());
         first.stored();
         drop(second);
         assert_eq!((ledger.unwritten(), ledger.total()), (0, 60));
-        assert!(ledger.reserve(u64::MAX, None).is_ok());
+        assert!(ledger.reserve(u64::MAX, Totals::default()).is_ok());
     }
 
     #[tokio::test]
@@ -270,11 +306,11 @@ mod tests {
         let (ledger, evicted) = (Arc::new(Ledger::default()), Arc::new(Notify::new()));
         for _ in 0..3 {
             let mut claim = ledger.claim("part", &evicted).await.unwrap();
-            let reservation = ledger.reserve(90, Some(100)).unwrap();
+            let reservation = ledger.reserve(90, bytes(100)).unwrap();
             claim.keeps(50);
             drop((claim, reservation));
             assert_eq!((ledger.total(), ledger.unwritten()), (50, 0));
-            assert!(ledger.reserve(51, Some(100)).is_err());
+            assert!(ledger.reserve(51, bytes(100)).is_err());
         }
         ledger.removed("part");
         assert_eq!(ledger.total(), 0);

@@ -74,10 +74,10 @@
 //! | 0x50465404 | end | to the receiver | SHA-256 of all of it (32 bytes) |
 //! | 0x50465405 | verdict | to the sender | 0 for stored or 1 for failed (1 byte), reason (UTF-8, the rest) |
 //! | 0x50465406 | proof | to the receiver | SHA-256 of each beginning that was asked about (32 bytes each) |
-//! | 0x50465407 | sign of life | both | 0 (1 byte); this side is at work, and something will follow |
+//! | 0x50465407 | sign of life | both | 0 (1 byte); this side is at work, and something will follow; from a receiver also: the version that it knows (1 byte) |
 //!
 //! An offer of version 2 has before the name: 0 for a file or 1 for a directory (1 byte), flags (1 byte; bit 0: the content follows without
-//! waiting), nine permission bits (4 bytes, all ones: unknown), time of modification in seconds since 1970 (8 bytes, signed) and nanoseconds (4 bytes, a
+//! waiting; bit 1, in version 3: offered ahead), nine permission bits (4 bytes, all ones: unknown), time of modification in seconds since 1970 (8 bytes, signed) and nanoseconds (4 bytes, a
 //! thousand million or more: unknown). A size of all ones is unknown. The name may be a path with `/`.
 //!
 //! The first byte of an answer is
@@ -89,19 +89,24 @@
 //! * 3: not wanted, since it is there already; what is there follows.
 //!
 //! The answer to a directory, and to an offer whose content follows at once (65,536 bytes at most), is a verdict, or an answer 1 or 3. A sender may have any number of these
-//! on their way.
+//! on their way. A receiver stores some of them at a time, and answers in the order of the offers.
+//!
+//! A file that is offered ahead (1,048,576 bytes at most) is answered with 0, 1 or 3. After an answer 0, its content follows, in the order of these answers, but other
+//! offers may come first, except within the content of a file. Such a file is not gone on with after an outage, but begins anew.
 //!
 //! The verdict "stored" is given when the content is on the disk under its final name. "Failed" may come at any time
 //! after the answer; then the sender aborts. After the verdict on the last offer, or its refusal, both sides shut the
 //! association down. Whether that succeeds changes nothing: after a while they abort it.
 //!
 //! **Versions.** Version 1 has whole files, the answers 0 and 1, and no proof or sign of life. A receiver that knows version 2 indicates the adaptation code point
-//! [`ADAPTATION`] in the handshake (RFC 5061 section 4.2.6), as [`association_config`] does; to others a sender speaks version 1. A receiver takes both.
+//! [`ADAPTATION`] in the handshake (RFC 5061 section 4.2.6), as [`association_config`] does; to others a sender speaks version 1. Version 3 has files that are offered ahead. A
+//! receiver that knows it says so in a sign of life at the beginning, to senders that know version 2; they may then use offers of version 3, which are as those of version 2
+//! apart from that. Older senders take it for a sign of life. A receiver takes all versions.
 //!
 //! # Limits
 //!
 //! A [`Quota`] limits what one sender may store, how many of its offers are refused before the association ends, and how many
-//! summaries are kept of what it did. [`Inbox::max_total`] limits all senders together, [`Incomplete`] what is kept of incomplete files. [`polypath::EndpointConfig`] limits the senders themselves, and their memory.
+//! summaries are kept of what it did. [`Inbox::max_total`] and [`Inbox::max_total_files`] limit all senders together, [`Inbox::keep_free`] what they leave of the disk, [`Incomplete`] what is kept of incomplete files. [`polypath::EndpointConfig`] limits the senders themselves, and their memory.
 //!
 //! # Time
 //!

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 
 use crate::destination::{
-    Existing, FileError, Incomplete, Target, free_bytes, open_options, rename_new, sync_directory,
+    Existing, FileError, Incomplete, Target, check_room, open_options, rename_new, sync_directory,
 };
 use crate::frame::Digest;
 use crate::ledger::Ledger;
@@ -24,6 +24,8 @@ const HASH_SIZE: usize = 256 << 10;
 const SYNC_BYTES: u64 = 64 << 20;
 /// The same in time, for slow senders.
 const SYNC_TIME: Duration = Duration::from_secs(10);
+/// How much further a file of unknown size may grow before its disk is looked at again.
+const ROOM_STEP: u64 = 4 << 20;
 /// How far before the end of an incomplete file its beginning is also compared: the last bytes may not have survived.
 const STEPS_BACK: [u64; 7] = [0, 1 << 20, 8 << 20, 64 << 20, 256 << 20, 1 << 30, 8 << 30];
 
@@ -38,6 +40,10 @@ pub(crate) struct PartialFile {
     has_final_name: bool,
     /// Bytes that it has.
     length: u64,
+    /// Free bytes of the disk that it may not have.
+    taken: u64,
+    /// The length that there is room for, if its size was not known before.
+    room_until: u64,
     sync: Sync,
 }
 
@@ -53,16 +59,17 @@ pub(crate) struct Stored {
 pub(crate) type Beginnings = Vec<(u64, Sha256)>;
 
 impl PartialFile {
-    /// Begins a file that is not kept. `promised` bytes of the disk belong to others.
-    pub(crate) fn create(target: Target, promised: u64) -> Result<Self, FileError> {
-        check_room(&target, 0, promised)?;
+    /// Begins a file that is not kept. It may not have `taken` bytes of the free ones of the disk: they are promised to others, or are
+    /// to stay free.
+    pub(crate) fn create(target: Target, taken: u64) -> Result<Self, FileError> {
+        check_room(&target.directory, target.size.unwrap_or(0), taken)?;
         target.make_parents()?;
         let (file, path) = make_partial(&target.directory, target.mode)?;
-        Ok(Self::new(file, path, target, false, 0))
+        Ok(Self::new(file, path, target, (false, 0), taken))
     }
 
     /// Opens the file with the hidden name `part`, or begins it. It is kept if it does not become complete.
-    pub(crate) fn open(target: Target, part: &str, promised: u64) -> Result<Self, FileError> {
+    pub(crate) fn open(target: Target, part: &str, taken: u64) -> Result<Self, FileError> {
         let path = target.directory.join(part);
         let (file, length) = loop {
             let opened = open_options(target.mode).create(true).truncate(false).open(&path);
@@ -82,15 +89,22 @@ impl PartialFile {
                 break (file, found.len());
             }
         };
-        let partial = Self::new(file, path, target, true, length);
-        check_room(&partial.target, length, promised)?;
+        let partial = Self::new(file, path, target, (true, length), taken);
+        let missing = partial.target.size.map_or(0, |size| size.saturating_sub(length));
+        check_room(&partial.target.directory, missing, taken)?;
         partial.target.make_parents()?;
         Ok(partial)
     }
 
-    fn new(file: File, path: PathBuf, target: Target, is_kept: bool, length: u64) -> Self {
-        let sync = Sync::new();
-        Self { file, path, target, is_kept, has_final_name: false, length, sync }
+    fn new(
+        file: File,
+        path: PathBuf,
+        target: Target,
+        (is_kept, length): (bool, u64),
+        taken: u64,
+    ) -> Self {
+        let (has_final_name, room_until, sync) = (false, 0, Sync::new());
+        Self { file, path, target, is_kept, has_final_name, length, taken, room_until, sync }
     }
 
     /// Ends of beginnings that may be those of the sender's file, the longest first. None are worth a look if it is short.
@@ -125,6 +139,11 @@ impl PartialFile {
 
     /// Appends content.
     pub(crate) fn write(&mut self, content: &[u8]) -> Result<(), FileError> {
+        let length = self.length.saturating_add(content.len() as u64);
+        if self.target.size.is_none() && length > self.room_until {
+            self.room_until = length.saturating_add(ROOM_STEP);
+            check_room(&self.target.directory, self.room_until - self.length, self.taken)?;
+        }
         self.file.write_all(content).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 FileError::DiskFull(self.target.name.clone())
@@ -287,16 +306,6 @@ fn hash_up_to(
         }
     }
     Ok(at)
-}
-
-/// Whether what is still to come fits the disk, beside what is promised to others.
-fn check_room(target: &Target, has: u64, promised: u64) -> Result<(), FileError> {
-    let Some(size) = target.size else { return Ok(()) };
-    let bytes = size.saturating_sub(has);
-    match free_bytes(&target.directory).map(|free| free.saturating_sub(promised)) {
-        Some(free) if free < bytes => Err(FileError::NoRoom { bytes, free }),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(unix)]

@@ -24,7 +24,15 @@ impl Default for Quota {
     }
 }
 
-/// Why an offer exceeds a [`Quota`].
+/// How much all senders of an inbox together may store while it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) max_bytes: Option<u64>,
+    /// Files and directories.
+    pub(crate) max_files: Option<u64>,
+}
+
+/// Why an offer exceeds a [`Quota`], or what all senders together may store.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum QuotaError {
@@ -57,6 +65,9 @@ pub enum QuotaError {
         /// Size of the file, or of what came of it.
         size: u64,
     },
+    /// All senders together would store more than so many files.
+    #[error("this receiver accepts at most {0} files and directories altogether, and has them")]
+    TotalFiles(u64),
 }
 
 /// What a sender has used of its quota.

@@ -12,15 +12,16 @@ use polypath::{Association, Message};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use self::at_once::{Awaited, Jobs};
 use crate::destination::{Existing, FileError, Incomplete, Target};
 use crate::error::{ReceiveError, Violation};
 use crate::event::{Event, Observer};
-use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
+use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Pace, Version};
 use crate::ledger::{Claim, Ledger, Reservation};
 use crate::limits::{PeerLimits, Stalled, Watch};
 use crate::name::{self, NameError};
 use crate::part::{MIN_KEPT, is_partial, part_name, sweep};
-use crate::quota::{Account, Quota};
+use crate::quota::{Account, Quota, Totals};
 use crate::report::{FileReport, Files, Report, Side};
 use crate::sink::Sink;
 use crate::wait::{SHUTDOWN_LIMIT, shut_down, watched, with_signs_of_life};
@@ -60,6 +61,9 @@ pub struct Receiver {
     watch: Watch,
     observer: Observer,
     current: Option<Current>,
+    jobs: Jobs,
+    /// Files whose content was asked for and has not come.
+    awaited: Awaited,
     files: Files,
     account: Account,
     /// Whether the sender knows version 2 of the protocol.
@@ -77,8 +81,10 @@ pub(crate) struct Rules {
     pub(crate) accepts_hidden: bool,
     pub(crate) limits: PeerLimits,
     pub(crate) quota: Quota,
-    /// Most bytes that all senders together may store.
-    pub(crate) max_total: Option<u64>,
+    /// Most that all senders together may store.
+    pub(crate) totals: Totals,
+    /// Bytes of the disk that files leave free.
+    pub(crate) keep_free: u64,
     /// Where content goes in place of the directory.
     pub(crate) sink: Option<Sink>,
 }
@@ -132,6 +138,8 @@ impl Receiver {
             watch,
             observer: Observer::default(),
             current: None,
+            jobs: Jobs::new(),
+            awaited: Awaited::new(),
             files: Files::at_most(quota.max_summaries),
             account: Account::new(quota),
             knows_signs_of_life: false,
@@ -210,10 +218,25 @@ impl Receiver {
     }
 
     async fn receive_files(&mut self) -> Result<(), ReceiveError> {
-        let mut left = None;
+        // Older senders do not know what this means, or not even that it is something.
+        if Version::of_peer(&self.association) >= Version::Second {
+            self.say(frame::hello()).await?;
+        }
+        let (mut left, mut is_last) = (None, false);
         loop {
-            let offer = match self.hear().await?.ok_or(ReceiveError::SenderLeft)? {
-                Frame::Offer(offer) => offer,
+            if is_last && self.awaited.is_empty() {
+                // Some of them may be wanted still.
+                self.end_jobs().await?;
+                if self.awaited.is_empty() {
+                    break;
+                }
+            }
+            let offer = match self.hear_beside_jobs().await?.ok_or(ReceiveError::SenderLeft)? {
+                Frame::Offer(offer) if !is_last => offer,
+                frame @ (Frame::Data(_) | Frame::End(_)) if !self.awaited.is_empty() => {
+                    self.receive_awaited(frame).await?;
+                    continue;
+                }
                 other => return Err(violation(Violation::NoOffer(other.kind()))),
             };
             if left.is_some_and(|left| offer.following >= left) {
@@ -221,13 +244,18 @@ impl Receiver {
             }
             left = Some(offer.following);
             self.knows_signs_of_life = offer.version >= Version::Second;
-            match (offer.kind, offer.eager) {
-                (Kind::Directory, _) => self.receive_directory(&offer).await?,
-                (Kind::File, true) => self.receive_small(&offer).await?,
-                (Kind::File, false) => self.receive_file(&offer).await?,
-            }
-            if offer.following == 0 {
-                break;
+            is_last = offer.following == 0;
+            match (offer.kind, offer.pace) {
+                (Kind::Directory, _) => self.receive_directory(offer),
+                (Kind::File, Pace::Eager) => self.receive_small(offer).await?,
+                (Kind::File, Pace::Ahead) => self.receive_ahead(offer)?,
+                (Kind::File, Pace::Answered) => {
+                    self.end_jobs().await?;
+                    if !self.awaited.is_empty() {
+                        return Err(violation(Violation::WithinFile("an offer")));
+                    }
+                    self.receive_file(&offer).await?;
+                }
             }
         }
         shut_down(&self.association, self.rules.limits.idle_timeout).await
@@ -238,7 +266,7 @@ impl Receiver {
         self.account.check(offer.size.unwrap_or(0))?;
         let name = match offer.version {
             Version::First => name::check(&offer.name)?,
-            Version::Second => name::check_path(&offer.name)?,
+            Version::Second | Version::Third => name::check_path(&offer.name)?,
         };
         if !self.rules.accepts_hidden {
             name::check_visible(name)?;
@@ -318,16 +346,15 @@ impl Receiver {
             self.sweep(&hidden).await?;
             part = Some(hidden);
         }
-        let promised = self.ledger.unwritten();
+        let taken = self.ledger.unwritten().saturating_add(self.rules.keep_free);
         let size = offer.size.unwrap_or(0);
-        let reservation =
-            self.ledger.reserve(size, self.rules.max_total).map_err(FileError::from)?;
+        let reservation = self.ledger.reserve(size, self.rules.totals).map_err(FileError::from)?;
         let target = self.target(offer, name);
         let compares = offer.version >= Version::Second;
         let shown = name::shown(&offer.name);
         let writer = match self.rules.sink.clone() {
             Some(sink) => Writer::into_sink(sink, shown).map_err(FileError::Create)?,
-            None => Writer::start(Plan { target, part, promised, compares }),
+            None => Writer::start(Plan { target, part, taken, compares }),
         };
         let current = Current {
             name: name::shown(&offer.name),
@@ -405,6 +432,7 @@ impl Receiver {
 
     /// Gives the file up that is being received, if any, and waits until it is removed or kept.
     async fn discard(&mut self, reason: &str) {
+        self.abandon_jobs().await;
         // It stays in its place meanwhile, so that another attempt can follow one that was dropped.
         let Some(current) = &mut self.current else { return };
         let finished = current.writer.discard().await;
@@ -451,17 +479,8 @@ impl Receiver {
 
     /// The next frame that says something; nothing after the last.
     async fn hear(&mut self) -> Result<Option<Frame>, ReceiveError> {
-        loop {
-            let association = &self.association;
-            let heard =
-                watched(&mut self.watch, || association.progress_bytes(), association.receive());
-            let Some(message) = heard.await?? else { return Ok(None) };
-            match Frame::decode(message) {
-                Ok(Frame::Working) => {}
-                Ok(frame) => return Ok(Some(frame)),
-                Err(error) => return Err(violation(error.into())),
-            }
-        }
+        let association = &self.association;
+        watched(&mut self.watch, || association.progress_bytes(), hear(association)).await?
     }
 
     async fn say(&mut self, message: Message) -> Result<(), ReceiveError> {
@@ -476,6 +495,18 @@ impl Current {
     fn finished(&self, finished: &Finished) -> FileReport {
         let (elapsed, bytes) = (self.begin.elapsed(), self.size.unwrap_or(self.received));
         FileReport::stored(self.name.clone(), bytes, self.resumed, &finished.digest, elapsed)
+    }
+}
+
+/// The next frame that says something; nothing after the last. Dropping the future loses none.
+async fn hear(association: &Association) -> Result<Option<Frame>, ReceiveError> {
+    loop {
+        let Some(message) = association.receive().await? else { return Ok(None) };
+        match Frame::decode(message) {
+            Ok(Frame::Working(_)) => {}
+            Ok(frame) => return Ok(Some(frame)),
+            Err(error) => return Err(violation(error.into())),
+        }
     }
 }
 

@@ -288,6 +288,11 @@ impl FileReport {
         Self::new(name + "/", FileStatus::Stored)
     }
 
+    /// Whether it is one.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.name.ends_with('/')
+    }
+
     /// A file that need not be sent.
     pub(crate) fn there(name: String, what: String) -> Self {
         Self { there: Some(what), ..Self::new(name, FileStatus::There) }

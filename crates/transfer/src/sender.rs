@@ -1,34 +1,40 @@
 //! Sends files over an association, or over one after the other.
 
 mod content;
+mod pending;
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use polypath::text::with_causes;
-use polypath::{Association, AssociationConfig, ConnectError, Endpoint, Message, PathStats, Peer};
+use polypath::{
+    Association, AssociationConfig, ConnectError, Endpoint, Message, PathStats, Peer,
+    ReceivedMessage,
+};
 use polypath_units::BitRate;
 use tokio::task::spawn_blocking;
 
+use self::pending::{Pending, Sent, What};
 use crate::batch::{Batch, Entry};
 use crate::error::SendError;
 use crate::event::{Event, Observer};
-use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Version};
+use crate::frame::Pace::{Ahead, Answered, Eager};
+use crate::frame::{self, Digest, Frame, Kind, Offer, Version};
 use crate::name;
 use crate::pace::Pace;
 use crate::reader::read_small;
 use crate::report::{FileReport, Files, Past, Report, Side};
-use crate::small::MOST_EAGER;
-use crate::source::{Links, Source, base_name};
+use crate::small::{MOST_AHEAD, MOST_EAGER};
+use crate::source::{Links, Source, SourceError, base_name};
 use crate::wait::{shut_down, while_progressing};
 
 /// Size that data messages come close to: large enough that their cost does not matter, small beside the buffers.
 const MESSAGE_SIZE: usize = 64 << 10;
 /// Default of the idle timeout: a receiver must be able to write a file to its disk within it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
-/// Small files and directories whose verdicts are waited for at a time.
-const MOST_PENDING: usize = 64;
 
 /// Sends files over an association, one after the other.
 ///
@@ -61,9 +67,22 @@ pub struct Sender {
     /// What is to be sent, and how many entries of it are done with.
     batch: Batch,
     done: usize,
+    /// What became of entries behind the first that is not done with.
+    ended: BTreeMap<usize, Ended>,
+    /// Whether the receiver has said that it takes offers ahead.
+    takes_ahead: Arc<AtomicBool>,
     /// What was sent over associations that have ended.
     past: Past,
     error: Option<String>,
+}
+
+/// What became of an entry, for the report and for observers.
+#[derive(Debug)]
+enum Ended {
+    /// They have heard of its beginning, if it had one.
+    Now(FileReport),
+    /// It was sent among others: they hear of its beginning with its end.
+    AtOnce(FileReport),
 }
 
 /// What became of a file.
@@ -79,15 +98,6 @@ enum Outcome {
     Refused(String),
     /// Nothing more can be sent.
     Broken(SendError),
-}
-
-/// What was sent without waiting for its verdict.
-struct Pending {
-    name: String,
-    kind: Kind,
-    bytes: u64,
-    digest: Digest,
-    begin: Instant,
 }
 
 impl Sender {
@@ -120,6 +130,8 @@ impl Sender {
             files: Files::all(),
             batch: Batch::default(),
             done: 0,
+            ended: BTreeMap::new(),
+            takes_ahead: Arc::default(),
             past: Past::default(),
             error: None,
         }
@@ -218,8 +230,10 @@ impl Sender {
     /// The file that was being sent has failed for good, and with it the transfer.
     pub(crate) fn give_up(&mut self, error: &SendError) {
         let reason = with_causes(error);
+        self.ended.clear();
         if let Some(entry) = self.batch.entries().get(self.done) {
-            self.conclude(FileReport::failed(name::shown(entry.name().as_bytes()), reason.clone()));
+            let shown = name::shown(entry.name().as_bytes());
+            self.conclude(self.done, Ended::Now(FileReport::failed(shown, reason.clone())));
         }
         self.abort(reason);
     }
@@ -229,7 +243,10 @@ impl Sender {
         let elapsed = self.begin.elapsed();
         self.past.add(Side::Sender, &self.association, elapsed);
         self.version = Version::of_peer(&association);
+        self.takes_ahead = Arc::default();
         self.association = association;
+        // What the receiver has of them, it has; that will be seen.
+        self.ended.clear();
     }
 
     /// Whether what is sent now can be sent again.
@@ -249,79 +266,68 @@ impl Sender {
     /// Sends what is left of the batch.
     pub(crate) async fn go_on(&mut self) -> Result<(), SendError> {
         u32::try_from(self.batch.len()).map_err(SendError::TooManyFiles)?;
-        let mut pending = VecDeque::new();
+        let mut pending = Pending::default();
         // What is pending comes before the next one.
-        let mut next = self.done;
-        while let Some(entry) = self.batch.entries().get(next).cloned() {
-            let following = u32::try_from(self.batch.len() - next - 1).unwrap_or(u32::MAX);
-            next += 1;
-            self.send_entry(entry, following, &mut pending).await?;
-            while pending.len() >= MOST_PENDING {
+        for place in self.done..self.batch.len() {
+            self.send_wanted(&mut pending).await?;
+            self.send_entry(place, &mut pending).await?;
+            self.take_answers(&mut pending)?;
+            while pending.is_full() {
                 self.settle(&mut pending).await?;
             }
         }
-        while !pending.is_empty() {
-            self.settle(&mut pending).await?;
-        }
+        self.settle_all(&mut pending).await?;
         // Every file is on the receiver's disk, whatever becomes of the association.
         let _ = shut_down::<SendError>(&self.association, self.idle_timeout).await;
         Ok(())
     }
 
-    async fn send_entry(
-        &mut self,
-        entry: Entry,
-        following: u32,
-        pending: &mut VecDeque<Pending>,
-    ) -> Result<(), SendError> {
+    async fn send_entry(&mut self, place: usize, pending: &mut Pending) -> Result<(), SendError> {
+        let Some(entry) = self.batch.entries().get(place).cloned() else { return Ok(()) };
+        let following = u32::try_from(self.batch.len() - place - 1).unwrap_or(u32::MAX);
         let begin = Instant::now();
         let shown = name::shown(entry.name().as_bytes());
         if self.version < Version::Second && !entry.is_single_file() {
             let reason =
                 "the receiver has an older version of this program, which takes single files only";
-            let file = FileReport::refused(shown, reason.to_owned());
-            return self.settle_and_conclude(pending, file).await;
+            self.conclude(place, Ended::Now(FileReport::refused(shown, reason.to_owned())));
+            return Ok(());
         }
-        let opened = match entry {
-            Entry::Directory { name } => {
-                self.say(frame::offer(&self.offer_of(following, &name, Kind::Directory))).await?;
-                let (kind, digest) = (Kind::Directory, Digest::default());
-                pending.push_back(Pending { name: shown, kind, bytes: 0, digest, begin });
-                return Ok(());
-            }
-            Entry::Input { name } => Ok(Source::input(&name)),
-            Entry::File { path, name, links } => {
-                spawn_blocking(move || Source::open(&path, &name, links)).await?
-            }
-            Entry::Unknown { path } => {
-                let open = move || Source::open(&path, &base_name(&path)?, Links::Follow);
-                spawn_blocking(open).await?
-            }
-        };
-        let source = match opened {
+        if let Entry::Directory { name } = &entry {
+            let offer = frame::offer(&self.offer_of(following, name, Kind::Directory));
+            self.say_beside(offer, pending).await?;
+            pending.push(Sent { place, name: shown, bytes: 0, begin, what: What::Directory });
+            return Ok(());
+        }
+        let source = match open(entry).await? {
             Ok(source) => source,
             // It has gone or changed since it was looked at; the others are still to be sent.
             Err(error) => {
-                let file = FileReport::failed(shown, with_causes(&error));
-                return self.settle_and_conclude(pending, file).await;
+                self.conclude(place, Ended::Now(FileReport::failed(shown, with_causes(&error))));
+                return Ok(());
             }
         };
-        if let Some(bytes) = source.size().filter(|bytes| *bytes <= MOST_EAGER)
-            && self.version >= Version::Second
-        {
-            let sent = self.send_small(source, following, bytes).await?;
-            pending.push_back(Pending {
-                name: shown,
-                kind: Kind::File,
-                bytes,
-                digest: sent,
-                begin,
-            });
-            return Ok(());
+        match source.size() {
+            Some(bytes) if bytes <= MOST_EAGER && self.version >= Version::Second => {
+                let offer = Offer { pace: Eager, ..self.offer_of_file(following, &source) };
+                let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
+                self.say_beside(frame::offer(&offer), pending).await?;
+                self.send_small((content, digest), pending).await?;
+                let what = What::Content(digest);
+                pending.push(Sent { place, name: shown, bytes, begin, what });
+                return Ok(());
+            }
+            Some(bytes) if bytes <= MOST_AHEAD && self.may_offer_ahead() => {
+                let version = Version::Third;
+                let offer = self.offer_of_file(following, &source);
+                let offer = Offer { version, pace: Ahead, ..offer };
+                self.say_beside(frame::offer(&offer), pending).await?;
+                pending.push(Sent { place, name: shown, bytes, begin, what: What::Offer });
+                return Ok(());
+            }
+            _ => {}
         }
-        while !pending.is_empty() {
-            self.settle(pending).await?;
-        }
+        self.settle_all(pending).await?;
         let file = match self.send_file(source, following).await {
             Outcome::Stored { digest, bytes, resumed } => {
                 FileReport::stored(shown, bytes, resumed, &digest, begin.elapsed())
@@ -330,49 +336,31 @@ impl Sender {
             Outcome::Refused(reason) => FileReport::refused(shown, reason),
             Outcome::Broken(error) => return Err(error),
         };
-        self.conclude(file);
+        self.conclude(place, Ended::Now(file));
         Ok(())
     }
 
-    /// Takes note of a file that is not sent, after those before it.
-    async fn settle_and_conclude(
-        &mut self,
-        pending: &mut VecDeque<Pending>,
-        file: FileReport,
-    ) -> Result<(), SendError> {
-        while !pending.is_empty() {
-            self.settle(pending).await?;
+    fn may_offer_ahead(&self) -> bool {
+        self.version >= Version::Second && self.takes_ahead.load(Relaxed)
+    }
+
+    /// Takes note of what became of an entry. Those before it come first.
+    fn conclude(&mut self, place: usize, ended: Ended) {
+        self.ended.insert(place, ended);
+        while let Some(ended) = self.ended.remove(&self.done) {
+            let file = match ended {
+                Ended::Now(file) => file,
+                Ended::AtOnce(file) => {
+                    let (name, bytes) = (file.name.clone(), file.bytes);
+                    self.observer.hear(&Event::Begun { name, bytes });
+                    self.observer.hear(&Event::Progress { bytes });
+                    file
+                }
+            };
+            self.observer.hear(&Event::Ended { file: file.clone(), warning: None });
+            self.files.add(file);
+            self.done += 1;
         }
-        self.conclude(file);
-        Ok(())
-    }
-
-    /// Waits for what became of the first of those that are pending.
-    async fn settle(&mut self, pending: &mut VecDeque<Pending>) -> Result<(), SendError> {
-        let Some(first) = pending.pop_front() else { return Ok(()) };
-        let name = first.name;
-        let file = match self.hear().await? {
-            Frame::Verdict(Ok(())) if first.kind == Kind::Directory => FileReport::directory(name),
-            Frame::Verdict(Ok(())) => {
-                // Others may have been sent since: observers hear of one after the other.
-                let (bytes, elapsed) = (first.bytes, first.begin.elapsed());
-                self.observer.hear(&Event::Begun { name: name.clone(), bytes });
-                self.observer.hear(&Event::Progress { bytes });
-                FileReport::stored(name, bytes, 0, &first.digest, elapsed)
-            }
-            Frame::Verdict(Err(reason)) => return Err(SendError::ReceiverFailed(reason)),
-            Frame::Answer(Answer::Refused(reason)) => FileReport::refused(name, refused(&reason)),
-            Frame::Answer(Answer::There(what)) => FileReport::there(name, what),
-            other => return Err(out_of_turn(&other, "instead of a verdict")),
-        };
-        self.conclude(file);
-        Ok(())
-    }
-
-    fn conclude(&mut self, file: FileReport) {
-        self.observer.hear(&Event::Ended { file: file.clone(), warning: None });
-        self.files.add(file);
-        self.done += 1;
     }
 
     fn offer_of(&self, following: u32, name: &str, kind: Kind) -> Offer {
@@ -381,7 +369,7 @@ impl Sender {
             following,
             size: Some(0),
             kind,
-            eager: false,
+            pace: Answered,
             mode: None,
             modified: None,
             name: name.to_owned().into(),
@@ -393,36 +381,14 @@ impl Sender {
         Offer { size, mode, modified, ..self.offer_of(following, source.name(), Kind::File) }
     }
 
-    /// Sends a small file without waiting for anything.
-    async fn send_small(
-        &mut self,
-        source: Source,
-        following: u32,
-        bytes: u64,
-    ) -> Result<Digest, SendError> {
-        let offer = Offer { eager: true, ..self.offer_of_file(following, &source) };
-        let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
-        self.say(frame::offer(&offer)).await?;
-        let longest = self.send_buffer.min(self.association.stats().peer_window_bytes);
-        let size = message_size(&self.association.path_stats(), longest);
-        let mut rest = content;
-        while !rest.is_empty() {
-            let part = rest.split_to(size.min(rest.len()));
-            self.pace.wait(part.len() as u64).await;
-            self.say(frame::data(part)).await?;
-        }
-        self.say(frame::end(&digest)).await?;
-        Ok(digest)
-    }
-
     async fn say(&mut self, message: Message) -> Result<(), SendError> {
         Ok(while_progressing(&self.association, self.idle_timeout, self.association.send(message))
             .await??)
     }
 
     async fn hear(&mut self) -> Result<Frame, SendError> {
-        while_progressing(&self.association, self.idle_timeout, next_frame(&self.association))
-            .await?
+        let next = next_frame(&self.association, &self.takes_ahead);
+        while_progressing(&self.association, self.idle_timeout, next).await?
     }
 }
 
@@ -430,14 +396,41 @@ fn refused(reason: &str) -> String {
     format!("refused by the receiver: {reason}")
 }
 
-/// The next frame that says something.
-async fn next_frame(association: &Association) -> Result<Frame, SendError> {
+/// Opens a file, or standard input.
+async fn open(entry: Entry) -> Result<Result<Source, SourceError>, SendError> {
+    let open = move || match entry {
+        Entry::Input { name } | Entry::Directory { name } => Ok(Source::input(&name)),
+        Entry::File { path, name, links } => Source::open(&path, &name, links),
+        Entry::Unknown { path } => Source::open(&path, &base_name(&path)?, Links::Follow),
+    };
+    Ok(spawn_blocking(open).await?)
+}
+
+/// The next frame that says something. Notes whether the receiver takes offers ahead.
+async fn next_frame(
+    association: &Association,
+    takes_ahead: &AtomicBool,
+) -> Result<Frame, SendError> {
     loop {
         let message = association.receive().await?.ok_or(SendError::ReceiverLeft)?;
-        match Frame::decode(message).map_err(SendError::Protocol)? {
-            Frame::Working => {}
-            frame => return Ok(frame),
+        if let Some(frame) = understand(message, takes_ahead)? {
+            return Ok(frame);
         }
+    }
+}
+
+fn understand(
+    message: ReceivedMessage,
+    takes_ahead: &AtomicBool,
+) -> Result<Option<Frame>, SendError> {
+    match Frame::decode(message).map_err(SendError::Protocol)? {
+        Frame::Working(version) => {
+            if version >= Version::Third as u8 {
+                takes_ahead.store(true, Relaxed);
+            }
+            Ok(None)
+        }
+        frame => Ok(Some(frame)),
     }
 }
 

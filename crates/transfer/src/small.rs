@@ -2,18 +2,24 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::destination::{Existing, FileError, Found, Target};
+use crate::destination::{Existing, FileError, Found, Target, check_room};
 use crate::frame::Digest;
 use crate::part::{PartialFile, Stored, beginnings};
 use crate::sink::Sink;
 
 /// Largest file whose content may come with its offer. It is in memory as a whole, at both ends.
 pub(crate) const MOST_EAGER: u64 = 64 << 10;
+/// Largest file that may be offered ahead of others, which is in memory as well, and is not gone on with after an outage.
+pub(crate) const MOST_AHEAD: u64 = 1 << 20;
 
 /// What became of a small file.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Stored(Stored),
+    /// A directory is there now.
+    Made,
+    /// Its content is wanted.
+    Wanted,
     /// It is there already, or need not be.
     There(&'static str),
     /// It is not wanted; others may be.
@@ -21,8 +27,20 @@ pub(crate) enum Outcome {
     Failed(FileError),
 }
 
+/// Whether the content of a file that is offered is wanted.
+pub(crate) fn look(target: &Target, taken: u64) -> Outcome {
+    match target.look() {
+        Err(error) => Outcome::Refused(error),
+        Ok(Found::There(what)) => Outcome::There(what),
+        Ok(Found::Nothing | Found::SameSize(_)) => {
+            let room = check_room(&target.directory, target.size.unwrap_or(0), taken);
+            room.map_or_else(Outcome::Refused, |()| Outcome::Wanted)
+        }
+    }
+}
+
 /// Stores a file with this content, if that has the digest `claimed`.
-pub(crate) fn store(target: Target, content: &[u8], claimed: Digest, promised: u64) -> Outcome {
+pub(crate) fn store(target: Target, content: &[u8], claimed: Digest, taken: u64) -> Outcome {
     if target.size != Some(content.len() as u64) {
         let (received, offered) = (content.len() as u64, target.size.unwrap_or(0));
         return Outcome::Failed(FileError::TooShort { received, offered });
@@ -45,7 +63,7 @@ pub(crate) fn store(target: Target, content: &[u8], claimed: Digest, promised: u
             }
         }
     }
-    let mut file = match PartialFile::create(target, promised) {
+    let mut file = match PartialFile::create(target, taken) {
         Ok(file) => file,
         Err(error) => return Outcome::Refused(error),
     };

@@ -30,8 +30,8 @@ pub(crate) struct Plan {
     pub(crate) target: Target,
     /// The hidden name under which it is kept if it does not become complete.
     pub(crate) part: Option<String>,
-    /// Bytes of the disk that are promised to others.
-    pub(crate) promised: u64,
+    /// Free bytes of the disk that it may not have.
+    pub(crate) taken: u64,
     /// Whether the sender can say what it has, so that it need not send what is there.
     pub(crate) compares: bool,
 }
@@ -273,11 +273,11 @@ fn proof(
 
 fn open(plan: &Plan) -> Result<PartialFile, FileError> {
     let Some(part) = &plan.part else {
-        return PartialFile::create(plan.target.clone(), plan.promised);
+        return PartialFile::create(plan.target.clone(), plan.taken);
     };
     let begin = Instant::now();
     loop {
-        match PartialFile::open(plan.target.clone(), part, plan.promised) {
+        match PartialFile::open(plan.target.clone(), part, plan.taken) {
             // Another process has it, which may be about to end.
             Err(FileError::Busy(_)) if begin.elapsed() < OTHER_PROCESS => thread::sleep(LOOK),
             opened => return opened,
@@ -366,7 +366,7 @@ mod tests {
         let (directory, name) = (directory.to_owned(), "file".to_owned());
         let target =
             Target { directory, name, size: Some(size), mode: None, modified: None, existing };
-        Plan { target, part: None, promised: 0, compares: false }
+        Plan { target, part: None, taken: 0, compares: false }
     }
 
     fn writer(directory: &Path) -> Writer {

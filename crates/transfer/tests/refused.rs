@@ -1,30 +1,17 @@
 //! A sender that offers what is refused, again and again.
 
+#[path = "common/frames.rs"]
+mod frames;
+
 use std::net::IpAddr;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use polypath::{Association, Endpoint, Message, Peer};
+use frames::{offer, reason, reply};
+use polypath::{Association, Endpoint, Peer};
 use polypath_transfer::{Inbox, Quota, ReceiveError, Report, association_config};
 use tempfile::TempDir;
 
-const OFFER: u32 = 0x5046_5401;
 /// Name with a path in it, which no receiver accepts, of the greatest length.
 const NAME: [u8; 255] = [b'/'; 255];
-
-fn offer(following: u32, size: u64, name: &[u8]) -> Message {
-    let mut content = BytesMut::new();
-    content.put_u8(1);
-    content.put_u32(following);
-    content.put_u64(size);
-    content.put_slice(name);
-    Message::new(0, content.freeze()).ppid(OFFER)
-}
-
-/// The reason of an answer or verdict.
-fn reason(reply: &Bytes) -> String {
-    assert_eq!(reply[0], 1, "not refused");
-    String::from_utf8(reply[1..].to_vec()).unwrap()
-}
 
 struct Setup {
     association: Association,
@@ -90,8 +77,8 @@ async fn a_hundred_thousand_refused_offers_take_no_memory() {
             association.send(offer(OFFERS - 1 - sent, 1, &NAME)).await.unwrap();
             sent += 1;
         }
-        let reply = association.receive().await.unwrap().unwrap().into_bytes();
-        assert!(reason(&reply).contains("only plain names"));
+        let answer = reply(association).await.into_bytes();
+        assert!(reason(&answer).contains("only plain names"));
         answered += 1;
         if answered == OFFERS / 20 {
             after_some = resident_bytes();
@@ -116,12 +103,12 @@ async fn a_sender_learns_of_its_quota() {
     let quota = Quota { max_files: Some(1), max_bytes: Some(1000), ..Quota::default() };
     let Setup { association, receiving, .. } = &mut setup(5, quota).await;
     association.send(offer(1, 1001, b"large")).await.unwrap();
-    let reply = association.receive().await.unwrap().unwrap().into_bytes();
-    let told = reason(&reply);
+    let answer = reply(association).await.into_bytes();
+    let told = reason(&answer);
     assert!(told.contains("at most 1000 bytes") && told.contains("the file has 1001"), "{told}");
     association.send(offer(0, 1000, b"fits")).await.unwrap();
-    let reply = association.receive().await.unwrap().unwrap().into_bytes();
-    assert_eq!(reply.as_ref(), [0]);
+    let answer = reply(association).await.into_bytes();
+    assert_eq!(answer.as_ref(), [0]);
     association.abort("enough");
     let (_, report) = receiving.await.unwrap();
     assert_eq!(report.files.len(), 2);

@@ -87,15 +87,15 @@ const fn unmix(mixed: u64) -> u64 {
     x ^ STEP
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's method: each step doubles the right bits, from 3.
+/// The inverse of an odd number modulo 2^64, by Newton's method: each step doubles the right bits, from 3 to 96.
 const fn inverse(odd: u64) -> u64 {
-    let mut inverse = odd;
-    let mut right_bits = 3;
-    while right_bits < 64 {
-        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
-        right_bits *= 2;
-    }
-    inverse
+    // Further steps would change nothing.
+    step(odd, step(odd, step(odd, step(odd, step(odd, odd)))))
+}
+
+/// Doubles the bits of `inverse` that are right.
+const fn step(odd: u64, inverse: u64) -> u64 {
+    inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
 }
 
 #[cfg(test)]
@@ -113,6 +113,13 @@ mod tests {
     fn mixing_can_be_undone() {
         for number in [0, 1, 2, 77, u64::from(u32::MAX), 1 << 63, u64::MAX] {
             assert_eq!(unmix(mix(number)), number);
+        }
+    }
+
+    #[test]
+    fn odd_numbers_have_an_inverse() {
+        for odd in [1, 3, 5, 77, STEP, FACTOR, (1 << 63) + 1, u64::MAX] {
+            assert_eq!(odd.wrapping_mul(inverse(odd)), 1);
         }
     }
 

@@ -185,4 +185,16 @@ mod tests {
         let own = Payload::Shared(Bytes::from_static(b"own")).shared_with(&memory);
         assert!(matches!(own, Payload::Shared(bytes) if bytes == "own"));
     }
+
+    #[test]
+    fn a_part_of_virtual_data_says_which() {
+        let whole = Payload::Virtual(VirtualPayload { message: 7, offset: 100, len: 60 });
+        for (start, len, expected) in
+            [(0, 60, 60), (10, 20, 20), (50, 20, 10), (60, 1, 0), (99, 1, 0), (1, usize::MAX, 59)]
+        {
+            let offset = 100 + start.min(60) as u32;
+            let part = VirtualPayload { message: 7, offset, len: expected };
+            assert_eq!(whole.slice(start, len), Payload::Virtual(part));
+        }
+    }
 }

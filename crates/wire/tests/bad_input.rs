@@ -318,6 +318,31 @@ fn acknowledgements_have_the_length_that_their_counts_tell() {
     }
 }
 
+/// A list of parameters whose count is wrong is no list: the cause is handed out as one that is not known.
+#[test]
+fn missing_parameters_are_as_many_as_their_count_tells() {
+    for there in 0..5_u16 {
+        for claimed in [0, 1, 2, 3, 4, 5, 1 << 31, u32::MAX] {
+            let mut bytes = vec![0, 2, 0, 8 + 2 * there as u8];
+            bytes.extend(claimed.to_be_bytes());
+            bytes.extend((0..there).flat_map(u16::to_be_bytes));
+            let causes = Causes::parse(&bytes).unwrap();
+            let read: Vec<_> = causes.iter().collect();
+            match read[..] {
+                [Cause::MissingParameters(types)] => {
+                    assert_eq!(claimed, u32::from(there));
+                    assert!(types.iter().eq(0..there));
+                }
+                [Cause::Unknown { code: 2, value }] => {
+                    assert_ne!(claimed, u32::from(there));
+                    assert_eq!(value, &bytes[4..]);
+                }
+                ref other => panic!("{claimed} claimed, {there} there: {other:?}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn gap_blocks_are_handed_out_as_they_came_however_odd() {
     let ends = [(9, 3), (0, 0), (5, 6), (5, 6), (65_535, 1), (2, 65_535)];

@@ -6,17 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Error, anyhow};
-use polypath::{AssociationConfig, Endpoint, EndpointConfig};
-use polypath_transfer::{
-    Existing, Inbox, Incomplete, Leftover, MinRate, PeerLimits, Quota, Receiver, Side,
-};
-use polypath_units::{BitRate, ByteCount};
+use polypath::Endpoint;
+use polypath_transfer::{Existing, Inbox, Leftover, MinRate, PeerLimits, Receiver, Side};
+use polypath_units::BitRate;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use crate::failure::{Failure, Outcome};
 use crate::keys::Gate;
-use crate::meter::numbers;
 use crate::output::{self, Outlet};
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
@@ -24,6 +21,7 @@ use crate::sctp_args::SctpArgs;
 use crate::settings::association_config;
 use crate::transfer::VerbosityArgs;
 use crate::transfer::progress::{Line, Progress, peer_of, size};
+use crate::transfer::shares::SharesArgs;
 use crate::transfer::summary::Summary;
 use crate::zoned::{self, Zoned};
 
@@ -83,7 +81,7 @@ pub(crate) struct Args {
     sctp: SctpArgs,
     // Its heading goes for what follows.
     #[command(flatten)]
-    shares: Shares,
+    shares: SharesArgs,
 }
 
 /// Which files are taken.
@@ -98,67 +96,6 @@ struct Taste {
     /// Accept names that begin with a dot
     #[arg(long)]
     hidden: bool,
-}
-
-/// How much senders may take, alone and together.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Limits of senders")]
-struct Shares {
-    /// Maximum number of senders at a time; further ones are refused as busy
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    max_senders: u32,
-    /// Maximum number of senders at a time from one address (of IPv6: one /64 network)
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    max_per_address: u32,
-    /// Maximum memory for received data of all senders that waits to be written; near this limit,
-    /// receive windows shrink and further senders are refused
-    #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
-    max_memory: ByteCount,
-    /// Maximum number of files per sender; further offers are refused
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    max_files: u64,
-    /// Maximum size of all files of one sender; offers beyond it are refused. Default: limited by
-    /// the disk
-    #[arg(long, value_name = "SIZE")]
-    max_bytes: Option<ByteCount>,
-    /// Maximum size of all files of all senders during this run, including incomplete files
-    #[arg(long, value_name = "SIZE")]
-    max_total: Option<ByteCount>,
-    /// How long incomplete files are kept after their last byte arrived; 0 s removes them
-    /// immediately
-    #[arg(long, value_name = "TIME", default_value = "168 h")]
-    keep_incomplete: polypath_units::Duration,
-    /// Maximum size of incomplete files that are not being sent; the oldest are removed. Default:
-    /// limited by the disk
-    #[arg(long, value_name = "SIZE")]
-    max_incomplete: Option<ByteCount>,
-}
-
-impl Shares {
-    /// What becomes of incomplete files.
-    fn incomplete(&self) -> Incomplete {
-        let max_bytes = self.max_incomplete.map(ByteCount::as_bytes);
-        match Duration::from_nanos(self.keep_incomplete.as_nanos()) {
-            Duration::ZERO => Incomplete::Discard,
-            time => Incomplete::Keep { time, max_bytes },
-        }
-    }
-
-    /// What one sender may store.
-    fn quota(&self) -> Quota {
-        let max_bytes = self.max_bytes.map(ByteCount::as_bytes);
-        Quota { max_files: Some(self.max_files), max_bytes, ..Quota::default() }
-    }
-
-    fn endpoint(&self, association: AssociationConfig) -> EndpointConfig {
-        EndpointConfig {
-            association,
-            max_associations: self.max_senders,
-            max_associations_per_address: Some(self.max_per_address),
-            max_buffered_bytes: Some(self.max_memory.as_bytes()),
-            ..EndpointConfig::default()
-        }
-    }
 }
 
 /// How slow a sender may be.
@@ -199,15 +136,6 @@ impl Args {
     fn is_to_output(&self) -> bool {
         self.out.as_os_str() == "-"
     }
-
-    /// What one sender may store.
-    fn quota(&self) -> Quota {
-        let quota = self.shares.quota();
-        match self.is_to_output() {
-            true => Quota { max_files: Some(1), ..quota },
-            false => quota,
-        }
-    }
 }
 
 /// Receives files until interrupted, or from one sender.
@@ -222,13 +150,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--out -: the content goes to standard output, and leaves no place there for --json"
         )));
     }
+    let warning = gate.warning(&args.listen, ANYBODY_MAY);
+    let shares = match (args.is_to_output(), &warning) {
+        (true, _) => args.shares.of_one_file(),
+        (false, None) => args.shares.of_known(),
+        (false, Some(_)) => args.shares.of_anybody(),
+    };
+    let inbox = shares.limit(inbox);
     let inbox = inbox
         .existing(args.taste.existing())
         .incomplete(args.shares.incomplete())
-        .max_total(args.shares.max_total.map(ByteCount::as_bytes))
         .accept_hidden(args.taste.hidden)
-        .limits(args.limits.of_peers())
-        .quota(args.quota());
+        .limits(args.limits.of_peers());
     let progress = Progress::new(args.verbosity.verbosity())?;
     let qlog = args.qlog.of_network()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
@@ -249,8 +182,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
             zoned::list(&args.listen),
             args.sctp.ports(endpoint.encapsulation_port())
         ));
-        if let Some(warning) = gate.warning(&args.listen, ANYBODY_MAY) {
-            progress.tell(&warning);
+        if let Some(warning) = &warning {
+            progress.tell(warning);
+            progress.tell(&shares.told());
         }
         if !leftovers.is_empty() {
             progress.remark(&tell_leftovers(args, &leftovers));
@@ -275,18 +209,8 @@ fn tell_leftovers(args: &Args, leftovers: &[Leftover]) -> String {
         "incomplete files in {}: {}; sending one again resumes it; they are removed after {}",
         args.out.display(),
         shown.join(", "),
-        days(args.shares.keep_incomplete)
+        args.shares.days()
     )
-}
-
-/// A time in days, if it is whole ones.
-fn days(time: polypath_units::Duration) -> String {
-    const DAY: u64 = 24 * 3600 * 1_000_000_000;
-    match (time.as_nanos() / DAY, time.as_nanos() % DAY) {
-        (1, 0) => "a day".to_owned(),
-        (days, 0) if days > 1 => format!("{days} days"),
-        _ => time.to_string(),
-    }
 }
 
 async fn serve(

@@ -1,7 +1,9 @@
-//! What `polypath send` and `polypath receive` show: progress, paths that come and go, and a summary in words or JSON.
+//! What `polypath send` and `polypath receive` show: progress, paths that come and go, and a summary in words or JSON; and how much
+//! senders may store.
 
 pub(crate) mod paths;
 pub(crate) mod progress;
+pub(crate) mod shares;
 pub(crate) mod summary;
 
 /// How much is said beside results.

@@ -8,10 +8,8 @@ use std::process::Stdio;
 use nix::sys::signal::Signal;
 use polypath::{Association, AssociationConfig, AssociationError, Endpoint, Message, Peer};
 
-use crate::peer::{
-    ANSWER, DATA, OFFER, PORT, VERDICT, accepted, connect, data, end, local, offer,
-    offer_with_more, partial_file, refusal, signal,
-};
+use crate::frames::{ANSWER, DATA, OFFER, VERDICT, data, end, offer};
+use crate::peer::{PORT, accepted, connect, local, partial_file, refusal, signal};
 use crate::support::{Receiver, polypath};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -31,7 +29,7 @@ async fn names_that_are_paths_are_refused() {
     ] {
         let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
         let (_endpoint, association) = connect(&receiver).await;
-        association.send(offer(4, name)).await.unwrap();
+        association.send(offer(0, 4, name)).await.unwrap();
         let reason = refusal(association.receive().await.unwrap(), ANSWER);
         assert!(reason.contains("name"), "{reason}");
         association.shutdown().await.unwrap();
@@ -51,7 +49,7 @@ async fn what_differs_from_the_offer_leaves_nothing() {
     for (content, hashed, expected) in table {
         let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
         let (_endpoint, association) = connect(&receiver).await;
-        association.send(offer(5, b"file")).await.unwrap();
+        association.send(offer(0, 5, b"file")).await.unwrap();
         accepted(&association).await;
         association.send(data(content)).await.unwrap();
         association.send(end(hashed)).await.unwrap();
@@ -69,7 +67,7 @@ async fn what_differs_from_the_offer_leaves_nothing() {
 async fn what_cannot_fit_is_refused() {
     let receiver = Receiver::start("127.0.0.1", &[]);
     let (_endpoint, association) = connect(&receiver).await;
-    association.send(offer(u64::MAX, b"huge")).await.unwrap();
+    association.send(offer(0, u64::MAX, b"huge")).await.unwrap();
     let reason = refusal(association.receive().await.unwrap(), ANSWER);
     assert!(reason.contains("bytes are free"), "{reason}");
     assert!(receiver.files().is_empty());
@@ -94,7 +92,7 @@ async fn breaking_the_protocol_ends_the_association_and_not_the_receiver() {
     }
     // It still serves.
     let (_endpoint, association) = connect(&receiver).await;
-    association.send(offer(2, b"good")).await.unwrap();
+    association.send(offer(0, 2, b"good")).await.unwrap();
     accepted(&association).await;
     association.send(data(b"ok")).await.unwrap();
     association.send(end(b"ok")).await.unwrap();
@@ -108,14 +106,14 @@ async fn offers_without_end_and_huge_messages_are_violations() {
     let receiver = Receiver::start("127.0.0.1", &[]);
     let (_endpoint, association) = connect(&receiver).await;
     // A name that is refused; then an offer that announces as many as before.
-    association.send(offer_with_more(3, 1, b"../up")).await.unwrap();
+    association.send(offer(3, 1, b"../up")).await.unwrap();
     refusal(association.receive().await.unwrap(), ANSWER);
-    association.send(offer_with_more(3, 1, b"../up")).await.unwrap();
+    association.send(offer(3, 1, b"../up")).await.unwrap();
     let error = association.receive().await.unwrap_err();
     assert!(error.to_string().contains("3 files to follow"), "{error}");
 
     let (_endpoint, association) = connect(&receiver).await;
-    association.send(offer(2 << 20, b"big")).await.unwrap();
+    association.send(offer(0, 2 << 20, b"big")).await.unwrap();
     accepted(&association).await;
     association.send(Message::new(0, vec![1; (512 << 10) + 1]).ppid(DATA)).await.unwrap();
     let error = association.receive().await.unwrap_err();
@@ -127,7 +125,7 @@ async fn offers_without_end_and_huge_messages_are_violations() {
 async fn a_sender_that_vanishes_leaves_nothing() {
     let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
     let (_endpoint, association) = connect(&receiver).await;
-    association.send(offer(1000, b"file")).await.unwrap();
+    association.send(offer(0, 1000, b"file")).await.unwrap();
     accepted(&association).await;
     association.send(data(b"the beginning")).await.unwrap();
     partial_file(receiver.directory.path()).await;
@@ -141,7 +139,7 @@ async fn an_interrupted_receiver_removes_what_is_incomplete() {
     for interruption in [Signal::SIGINT, Signal::SIGTERM] {
         let mut receiver = Receiver::start("127.0.0.1", &["--json"]);
         let (_endpoint, association) = connect(&receiver).await;
-        association.send(offer(1000, b"file")).await.unwrap();
+        association.send(offer(0, 1000, b"file")).await.unwrap();
         accepted(&association).await;
         association.send(data(b"the beginning")).await.unwrap();
         partial_file(receiver.directory.path()).await;
@@ -228,7 +226,7 @@ async fn a_receiver_that_fails_in_the_middle_stops_the_sender() {
 async fn annoy(receiver: &Receiver) -> String {
     let (_endpoint, association) = connect(receiver).await;
     for following in (1000..1101).rev() {
-        if association.send(offer_with_more(following, 1, &[b'/'; 255])).await.is_err() {
+        if association.send(offer(following, 1, &[b'/'; 255])).await.is_err() {
             break;
         }
     }
@@ -301,25 +299,6 @@ async fn senders_beyond_their_number_learn_why() {
     let _second = connect_from("127.0.0.7", &receiver).await.unwrap();
     let told = connect_from("127.0.0.8", &receiver).await.unwrap_err();
     assert!(told.contains("out of resource"), "{told}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn files_and_bytes_beyond_the_quota_are_refused_with_a_reason() {
-    let limits = ["--max-files", "1", "--max-bytes", "1 kB"];
-    let receiver = Receiver::start("127.0.0.1", &limits);
-    let (_endpoint, association) = connect(&receiver).await;
-    association.send(offer_with_more(2, 1001, b"large")).await.unwrap();
-    let reason = refusal(association.receive().await.unwrap(), ANSWER);
-    assert!(reason.contains("at most 1000 bytes of a sender"), "{reason}");
-    association.send(offer_with_more(1, 2, b"fits")).await.unwrap();
-    accepted(&association).await;
-    association.send(data(b"ok")).await.unwrap();
-    association.send(end(b"ok")).await.unwrap();
-    assert_eq!(association.receive().await.unwrap().unwrap().ppid(), VERDICT);
-    association.send(offer(2, b"other")).await.unwrap();
-    let reason = refusal(association.receive().await.unwrap(), ANSWER);
-    assert!(reason.contains("at most 1 files of a sender"), "{reason}");
-    assert_eq!(receiver.files(), ["fits"]);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! `polypath send` and `polypath receive`, together and against peers that misbehave.
 
 #[cfg(unix)]
+#[path = "../../../transfer/tests/common/frames.rs"]
+mod frames;
+#[cfg(unix)]
 mod hostile;
 #[cfg(unix)]
 mod keys;
@@ -10,6 +13,8 @@ mod patience;
 mod peer;
 #[cfg(unix)]
 mod resume;
+#[cfg(unix)]
+mod shares;
 mod support;
 mod together;
 #[cfg(unix)]

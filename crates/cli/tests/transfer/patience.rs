@@ -7,9 +7,8 @@ use nix::sys::signal::Signal;
 use polypath::{Association, Endpoint, Message};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::peer::{
-    ANSWER, OFFER, PORT, VERDICT, accepted, connect, data, end, local, offer, signal,
-};
+use crate::frames::{ANSWER, OFFER, VERDICT, data, end, offer};
+use crate::peer::{PORT, accepted, connect, local, signal};
 use crate::support::{Receiver, polypath};
 
 /// A runtime that does nothing while nobody waits for it: what lives in it freezes.
@@ -31,7 +30,7 @@ async fn stored(association: &Association) {
 async fn once_takes_one_sender_and_refuses_the_second() {
     let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
     let (_endpoint, first) = connect(&receiver).await;
-    first.send(offer(2, b"first")).await.unwrap();
+    first.send(offer(0, 2, b"first")).await.unwrap();
     accepted(&first).await;
     let peer = polypath::Peer::new(local("127.0.0.1"), PORT)
         .encapsulation_port(receiver.port.parse().unwrap());
@@ -51,7 +50,7 @@ async fn silent_senders_are_given_up() {
     for begun in [false, true] {
         let (_endpoint, association) = connect(&receiver).await;
         if begun {
-            association.send(offer(10, b"begun")).await.unwrap();
+            association.send(offer(0, 10, b"begun")).await.unwrap();
             accepted(&association).await;
             association.send(data(b"half")).await.unwrap();
         }
@@ -66,7 +65,7 @@ async fn senders_that_trickle_are_given_up() {
     let receiver =
         Receiver::start("127.0.0.1", &["--min-rate", "1 Gbit/s", "--min-rate-span", "2"]);
     let (_endpoint, association) = connect(&receiver).await;
-    association.send(offer(1 << 20, b"endless")).await.unwrap();
+    association.send(offer(0, 1 << 20, b"endless")).await.unwrap();
     accepted(&association).await;
     let trickle = async {
         while association.send(data(b"drop")).await.is_ok() {
@@ -87,7 +86,7 @@ fn senders_that_freeze_cannot_hold_up_the_end() {
         let runtime = freezer();
         let kept = runtime.block_on(async {
             let (endpoint, association) = connect(&receiver).await;
-            association.send(offer(2, b"file")).await.unwrap();
+            association.send(offer(0, 2, b"file")).await.unwrap();
             accepted(&association).await;
             send_whole(&association, b"ok", claimed).await;
             association.sender_dry().await.unwrap();
@@ -159,7 +158,7 @@ async fn output_that_nobody_takes_does_not_concern_the_other_senders() {
     let (_first_endpoint, first) = connect(&receiver).await;
     let (_second_endpoint, second) = connect(&receiver).await;
     for (association, name) in [(&first, b"first"), (&second, b"secnd")] {
-        association.send(offer(2, name)).await.unwrap();
+        association.send(offer(0, 2, name)).await.unwrap();
         accepted(association).await;
     }
     // Its summary cannot be written.

@@ -5,11 +5,11 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Output, Stdio};
 
-use bytes::{BufMut, BytesMut};
 use polypath::Message;
 use serde_json::Value;
 
-use crate::peer::{ANSWER, OFFER, VERDICT, connect, data, end, refusal};
+use crate::frames::{ANSWER, DIRECTORY, EAGER, FILE, PROOF, VERDICT, data, end, second_offer};
+use crate::peer::{connect, refusal};
 use crate::support::{Receiver, content, polypath, run, stderr};
 
 fn send(receiver: &Receiver, arguments: &[&str]) -> Command {
@@ -149,25 +149,8 @@ fn existing_files_are_skipped_where_that_is_wanted() {
     assert_eq!(receiver.content("file"), b"old");
 }
 
-/// An offer of the second version.
-fn offer(following: u32, size: u64, kind: u8, flags: u8, name: &[u8]) -> Message {
-    let mut content = BytesMut::new();
-    content.put_u8(2);
-    content.put_u32(following);
-    content.put_u64(size);
-    content.put_u8(kind);
-    content.put_u8(flags);
-    content.put_u32(0o7777);
-    content.put_i64(i64::MIN);
-    content.put_u32(0);
-    content.put_slice(name);
-    Message::new(0, content.freeze()).ppid(OFFER)
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn paths_that_lead_out_are_refused_in_every_form() {
-    const DIRECTORY: u8 = 1;
-    const EAGER: u8 = 1;
     let receiver = Receiver::start("127.0.0.1", &["--hidden"]);
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), receiver.directory.path().join("link")).unwrap();
@@ -189,9 +172,9 @@ async fn paths_that_lead_out_are_refused_in_every_form() {
         b"link/deeper/up",
         &[b'a'; 3000],
     ] {
-        for (kind, flags) in [(0, 0), (0, EAGER), (DIRECTORY, 0)] {
+        for (kind, flags) in [(FILE, 0), (FILE, EAGER), (DIRECTORY, 0)] {
             following -= 1;
-            association.send(offer(following, 2, kind, flags, name)).await.unwrap();
+            association.send(second_offer(following, 2, (kind, flags), name)).await.unwrap();
             if flags == EAGER {
                 association.send(data(b"ok")).await.unwrap();
                 association.send(end(b"ok")).await.unwrap();
@@ -200,7 +183,7 @@ async fn paths_that_lead_out_are_refused_in_every_form() {
             assert!(!reason.is_empty());
         }
     }
-    association.send(offer(0, 2, 0, EAGER, b"plain/good")).await.unwrap();
+    association.send(second_offer(0, 2, (FILE, EAGER), b"plain/good")).await.unwrap();
     association.send(data(b"ok")).await.unwrap();
     association.send(end(b"ok")).await.unwrap();
     assert_eq!(association.receive().await.unwrap().unwrap().ppid(), VERDICT);
@@ -214,9 +197,9 @@ async fn paths_that_lead_out_are_refused_in_every_form() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn the_second_version_is_kept_to_or_the_association_ends() {
     let receiver = Receiver::start("127.0.0.1", &[]);
-    let too_eager = offer(0, 1 << 20, 0, 1, b"large");
-    let unknown_kind = offer(0, 1, 7, 0, b"odd");
-    let proof = Message::new(0, vec![0; 32]).ppid(0x5046_5406);
+    let too_eager = second_offer(0, 1 << 20, (FILE, EAGER), b"large");
+    let unknown_kind = second_offer(0, 1, (7, 0), b"odd");
+    let proof = Message::new(0, vec![0; 32]).ppid(PROOF);
     for message in [too_eager, unknown_kind, proof] {
         let (_endpoint, association) = connect(&receiver).await;
         association.send(message).await.unwrap();

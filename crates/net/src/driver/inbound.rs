@@ -24,7 +24,7 @@ const BUFFER: usize = 1 << 16;
 const LEAST_LENT: usize = BUFFER / 4;
 /// Most runs lent at a time: 16 MiB of an endpoint, whatever its peers send and its users read.
 const MAX_LENT: usize = 256;
-/// Most buffers kept for later.
+/// Most buffers kept for later, as long as they are needed.
 const MAX_SPARE: usize = 64;
 
 /// Receive buffers of an endpoint, used for one socket after the other.
@@ -40,8 +40,16 @@ pub(crate) struct Inbound {
 /// Buffers that came back, and how many are yet to come.
 #[derive(Debug, Default)]
 struct Pool {
-    spare: Mutex<Vec<Vec<u8>>>,
+    spare: Mutex<Spare>,
     lent: AtomicUsize,
+}
+
+/// Buffers for later.
+#[derive(Debug, Default)]
+struct Spare {
+    buffers: Vec<Vec<u8>>,
+    /// How many of them nobody has needed since the last look.
+    unused: usize,
 }
 
 /// A buffer that is lent to the messages in it.
@@ -104,6 +112,21 @@ impl Inbound {
         Ok(filled)
     }
 
+    /// Lets go of the runs of the last call: the messages in them keep what they need.
+    pub(crate) fn release(&mut self) {
+        self.lent.fill(None);
+    }
+
+    /// Whether there are buffers that may not be needed any more.
+    pub(crate) fn has_spare(&self) -> bool {
+        !lock(&self.pool.spare).buffers.is_empty()
+    }
+
+    /// Frees the buffers that were not needed since the last call. After a burst, its memory would stay otherwise.
+    pub(crate) fn trim(&mut self) {
+        self.pool.trim();
+    }
+
     /// The packets in the first `filled` buffers that were sent to `socket`'s own address, in order of arrival.
     pub(crate) fn datagrams<'a>(
         &'a self,
@@ -135,15 +158,38 @@ impl Pool {
             self.lent.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        Some(lock(&self.spare).pop().unwrap_or_else(|| vec![0; BUFFER]))
+        let spare = lock(&self.spare).take();
+        Some(spare.unwrap_or_else(|| vec![0; BUFFER]))
     }
 
     fn give_back(&self, buffer: Vec<u8>) {
         self.lent.fetch_sub(1, Ordering::Relaxed);
         let mut spare = lock(&self.spare);
-        if spare.len() < MAX_SPARE {
-            spare.push(buffer);
+        if spare.buffers.len() < MAX_SPARE {
+            spare.buffers.push(buffer);
         }
+    }
+
+    fn trim(&self) {
+        let unused = lock(&self.spare).split_unused();
+        // Outside the lock: that may take a while.
+        drop(unused);
+    }
+}
+
+impl Spare {
+    fn take(&mut self) -> Option<Vec<u8>> {
+        let buffer = self.buffers.pop();
+        self.unused = self.unused.min(self.buffers.len());
+        buffer
+    }
+
+    /// Those that nobody has needed since the last call.
+    fn split_unused(&mut self) -> Vec<Vec<u8>> {
+        let needed = self.buffers.len() - self.unused;
+        let unused = self.buffers.split_off(needed);
+        self.unused = self.buffers.len();
+        unused
     }
 }
 
@@ -172,12 +218,12 @@ mod tests {
         assert_eq!(run.len(), 20_000);
         let messages = [run.slice(0..1000), run.slice(1000..20_000)];
         drop(run);
-        assert_eq!((pool.lent.load(Ordering::Relaxed), lock(&pool.spare).len()), (1, 0));
+        assert_eq!((pool.lent.load(Ordering::Relaxed), lock(&pool.spare).buffers.len()), (1, 0));
         assert_eq!(messages[0][0], 7);
         drop(messages);
-        assert_eq!((pool.lent.load(Ordering::Relaxed), lock(&pool.spare).len()), (0, 1));
+        assert_eq!((pool.lent.load(Ordering::Relaxed), lock(&pool.spare).buffers.len()), (0, 1));
         assert_eq!(pool.lend().unwrap()[0], 7, "the same buffer again");
-        assert!(lock(&pool.spare).is_empty());
+        assert!(lock(&pool.spare).buffers.is_empty());
     }
 
     #[test]
@@ -188,7 +234,29 @@ mod tests {
         for buffer in lent {
             pool.give_back(buffer);
         }
-        assert_eq!(lock(&pool.spare).len(), MAX_SPARE);
+        assert_eq!(lock(&pool.spare).buffers.len(), MAX_SPARE);
         assert!(pool.lend().is_some());
+    }
+
+    #[test]
+    fn buffers_that_nobody_needs_any_more_are_freed() {
+        let pool = Pool::default();
+        let spare = || lock(&pool.spare).buffers.len();
+        let burst = |count: usize| {
+            let lent: Vec<_> = (0..count).map(|_| pool.lend().unwrap()).collect();
+            lent.into_iter().for_each(|buffer| pool.give_back(buffer));
+        };
+        burst(MAX_LENT);
+        pool.trim();
+        assert_eq!(spare(), MAX_SPARE, "they may be needed again");
+        burst(20);
+        burst(5);
+        pool.trim();
+        assert_eq!(spare(), 20);
+        burst(25);
+        pool.trim();
+        assert_eq!(spare(), 25, "all of them were needed");
+        pool.trim();
+        assert_eq!(spare(), 0);
     }
 }

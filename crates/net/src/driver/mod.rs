@@ -114,11 +114,14 @@ impl Driver {
                     armed = None;
                     Wake::Work
                 }
-                _ = watch.tick(), if local_addresses::has_devices(&self.shard.sockets) => Wake::Watch,
+                _ = watch.tick(), if self.is_watching() => Wake::Watch,
             };
             match wake {
                 Wake::Work => self.step(),
-                Wake::Watch => self.follow_devices(),
+                Wake::Watch => {
+                    self.inbound.trim();
+                    self.follow_devices();
+                }
                 Wake::Network => {
                     self.follow_devices();
                     self.follow_host();
@@ -147,6 +150,11 @@ impl Driver {
             return Poll::Ready(Wake::Network);
         }
         self.shard.poll_writable(cx).map(|()| Wake::Work)
+    }
+
+    /// Whether there is something to look at now and then.
+    fn is_watching(&self) -> bool {
+        self.inbound.has_spare() || local_addresses::has_devices(&self.shard.sockets)
     }
 
     fn is_finished(&self) -> bool {
@@ -300,6 +308,7 @@ impl Driver {
             }
         }
         drop(state);
+        inbound.release();
         for reply in replies {
             shared.tap.sent(&reply);
             outbound.push(sockets, &reply, None, stats);

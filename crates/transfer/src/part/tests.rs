@@ -184,6 +184,20 @@ fn what_cannot_fit_is_refused_at_once() {
     assert!(entries(directory.path()).is_empty());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_of_unknown_size_asks_for_room_as_it_grows() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = Target { size: None, ..target(directory.path(), "name", 0, Existing::Keep) };
+    let mut file = PartialFile::create(target, 0).unwrap();
+    file.write(b"content").unwrap();
+    // Meanwhile all of the disk is promised to others.
+    file.taken = u64::MAX;
+    file.write(&vec![7; ROOM_STEP as usize]).unwrap();
+    let refused = file.write(b"one more").unwrap_err();
+    assert!(matches!(refused, FileError::NoRoom { free: 0, .. }), "{refused}");
+}
+
 /// Only Linux has a file that is always full.
 #[cfg(target_os = "linux")]
 #[test]
@@ -192,7 +206,7 @@ fn a_disk_that_is_full_is_named() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let target = target(directory.path(), "holiday.mkv", 10, Existing::Keep);
     let path = directory.path().join("part");
-    let mut file = PartialFile::new(full, path, target, true, 0);
+    let mut file = PartialFile::new(full, path, target, (true, 0), 0);
     let error = file.write(b"content").unwrap_err();
     assert_eq!(error.to_string(), "the disk is full: \"holiday.mkv\" does not fit any more");
 }

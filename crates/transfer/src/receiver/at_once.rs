@@ -1,99 +1,339 @@
-//! What is offered without waiting for an answer: directories, and small files with their content.
+//! What is offered without waiting for the answer to what came before: directories, small files with their content, and files whose
+//! content comes after other offers.
+//!
+//! Several of them are stored at a time, since each waits for the disk. The sender hears of them in the order of its offers.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use polypath::text::with_causes;
+use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Receiver, violation};
-use crate::destination::{FileError, make_directories};
+use super::{Receiver, hear, violation};
+use crate::destination::{FileError, check_room, make_directories};
 use crate::error::{ReceiveError, Violation};
 use crate::event::Event;
-use crate::frame::{self, Answer, Frame, Offer};
+use crate::frame::{self, Answer, Digest, Frame, Offer};
+use crate::ledger::Reservation;
 use crate::name;
 use crate::report::FileReport;
-use crate::small::{MOST_EAGER, Outcome, hand_on, store};
+use crate::small::{MOST_AHEAD, MOST_EAGER, Outcome, hand_on, look, store};
+use crate::wait::with_signs_of_life;
 
-impl Receiver {
-    pub(super) async fn receive_directory(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
-        let made = match self.admit(offer) {
-            Ok(_) if self.rules.sink.is_some() => Err(FileError::NoDirectories),
-            Ok(name) => {
-                let below = self.rules.directory.clone();
-                let make = move || make_directories(&below, &name);
-                match tokio::task::spawn_blocking(make).await {
-                    Ok(made) => made,
-                    Err(error) => Err(error.into()),
-                }
-            }
-            Err(error) => Err(error),
-        };
-        match made {
-            Ok(()) => {
-                self.account.accepted(0);
-                self.conclude(FileReport::directory(name::shown(&offer.name)), None);
-                self.say(frame::verdict(&Ok(()))).await
-            }
-            Err(error) => self.refuse(offer, with_causes(&error)).await,
+/// Most files of a sender that are stored at a time, each of which is in memory.
+const MOST_JOBS: usize = 16;
+
+/// Bytes of those after which no more are taken in.
+const MOST_BYTES: u64 = 1 << 20;
+/// Most files whose content was asked for and has not come.
+const MOST_AWAITED: usize = 10_000;
+
+/// Files whose content is to come, in this order.
+pub(super) type Awaited = VecDeque<(Offer, Option<Reservation>)>;
+
+/// Files and directories that are being stored, in the order of their offers.
+pub(super) type Jobs = VecDeque<Job>;
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Job {
+    offer: Offer,
+    claimed: Digest,
+    begin: Instant,
+    reservation: Option<Reservation>,
+    /// Bytes of content that it has.
+    bytes: u64,
+    work: Work,
+}
+
+#[derive(Debug)]
+enum Work {
+    Running(JoinHandle<Outcome>),
+    Done(Outcome),
+}
+
+impl Job {
+    fn refused(offer: Offer, error: FileError) -> Self {
+        let (begin, work) = (Instant::now(), Work::Done(Outcome::Refused(error)));
+        Self { offer, claimed: Digest::default(), begin, reservation: None, bytes: 0, work }
+    }
+
+    /// Waits for its end. May be dropped and called again.
+    async fn end(&mut self) {
+        if let Work::Running(thread) = &mut self.work {
+            let outcome = thread.await.unwrap_or_else(|error| Outcome::Failed(error.into()));
+            self.work = Work::Done(outcome);
         }
     }
 
-    /// Receives a file whose content follows the offer at once.
-    pub(super) async fn receive_small(&mut self, offer: &Offer) -> Result<(), ReceiveError> {
+    /// What became of it, which is for the report, and what went wrong after it was stored. The sender hears the frame.
+    fn conclude(self) -> Concluded {
+        let (shown, size) = (name::shown(&self.offer.name), self.offer.size.unwrap_or(0));
+        let Work::Done(outcome) = self.work else {
+            let file = FileReport::failed(shown, with_causes(&FileError::Ended));
+            return Concluded::Failed(file, FileError::Ended);
+        };
+        match outcome {
+            Outcome::Made => {
+                self.reservation.into_iter().for_each(Reservation::stored);
+                Concluded::Stored(FileReport::directory(shown), None)
+            }
+            Outcome::Stored(stored) => {
+                self.reservation.into_iter().for_each(Reservation::stored);
+                let elapsed = self.begin.elapsed();
+                let file = FileReport::stored(shown, size, 0, &self.claimed, elapsed);
+                Concluded::Stored(file, stored.warning)
+            }
+            Outcome::Wanted => Concluded::Wanted(self.offer, self.reservation),
+            Outcome::There(what) => {
+                Concluded::There(FileReport::there(shown, what.to_owned()), what)
+            }
+            Outcome::Refused(error) => Concluded::Refused(self.offer, with_causes(&error)),
+            Outcome::Failed(error) => {
+                Concluded::Failed(FileReport::failed(shown, with_causes(&error)), error)
+            }
+        }
+    }
+}
+
+enum Concluded {
+    Wanted(Offer, Option<Reservation>),
+    Stored(FileReport, Option<String>),
+    There(FileReport, &'static str),
+    Refused(Offer, String),
+    Failed(FileReport, FileError),
+}
+
+impl Receiver {
+    /// The next frame, or nothing after the last. Meanwhile, what was stored is reported; all of it is before nothing more can come.
+    pub(super) async fn hear_beside_jobs(&mut self) -> Result<Option<Frame>, ReceiveError> {
+        loop {
+            // What is handed on keeps its order.
+            let most = if self.rules.sink.is_some() { 1 } else { MOST_JOBS };
+            let bytes: u64 = self.jobs.iter().map(|job| job.bytes).sum();
+            let is_full = self.jobs.len() >= most || bytes >= MOST_BYTES;
+            let Some(first) = self.jobs.front_mut() else { return self.hear().await };
+            // The sender may be waiting for this side: its silence says nothing.
+            tokio::select! {
+                biased;
+                () = with_signs_of_life(&self.association, first.end()) => {}
+                frame = hear(&self.association), if !is_full => return frame,
+            }
+            self.report_first_job().await?;
+        }
+    }
+
+    /// Waits until everything that was offered is stored, and reports it.
+    pub(super) async fn end_jobs(&mut self) -> Result<(), ReceiveError> {
+        while let Some(job) = self.jobs.front_mut() {
+            with_signs_of_life(&self.association, job.end()).await;
+            self.report_first_job().await?;
+        }
+        Ok(())
+    }
+
+    /// The same when the sender does not hear of it any more.
+    pub(super) async fn abandon_jobs(&mut self) {
+        while let Some(job) = self.jobs.front_mut() {
+            job.end().await;
+            match self.jobs.pop_front().map(Job::conclude) {
+                Some(Concluded::Stored(file, warning)) => self.conclude_at_once(file, warning),
+                Some(Concluded::There(file, _) | Concluded::Failed(file, _)) => {
+                    self.conclude(file, None);
+                }
+                Some(Concluded::Refused(offer, reason)) => {
+                    self.conclude(
+                        FileReport::refused(name::shown_briefly(&offer.name), reason),
+                        None,
+                    );
+                }
+                Some(Concluded::Wanted(..)) | None => {}
+            }
+        }
+        self.awaited.clear();
+    }
+
+    /// Reports the first job, which has ended.
+    async fn report_first_job(&mut self) -> Result<(), ReceiveError> {
+        let Some(job) = self.jobs.pop_front() else { return Ok(()) };
+        match job.conclude() {
+            Concluded::Stored(file, warning) => {
+                self.conclude_at_once(file, warning);
+                self.say(frame::verdict(&Ok(()))).await
+            }
+            Concluded::Wanted(offer, reservation) => {
+                self.awaited.push_back((offer, reservation));
+                self.say(frame::answer(&Answer::From(0))).await
+            }
+            Concluded::There(file, what) => {
+                self.conclude(file, None);
+                self.say(frame::answer(&Answer::There(what.to_owned()))).await
+            }
+            Concluded::Refused(offer, reason) => self.refuse(&offer, reason).await,
+            Concluded::Failed(file, error) => {
+                self.conclude(file, None);
+                self.abandon_jobs().await;
+                self.refuse_rest(with_causes(&error)).await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Reports a file as if it had begun and ended now: others were on their way since.
+    fn conclude_at_once(&mut self, file: FileReport, warning: Option<String>) {
+        if !file.is_directory() {
+            let (name, bytes) = (file.name.clone(), file.bytes);
+            self.observer.hear(&Event::Begun { name, bytes });
+            self.observer.hear(&Event::Progress { bytes });
+        }
+        self.conclude(file, warning);
+    }
+
+    /// Begins to make a directory.
+    pub(super) fn receive_directory(&mut self, offer: Offer) {
+        let job = match self.make_directory(&offer) {
+            Ok((reservation, thread)) => {
+                self.account.accepted(0);
+                let (begin, work) = (Instant::now(), Work::Running(thread));
+                let (claimed, reservation) = (Digest::default(), Some(reservation));
+                Job { offer, claimed, begin, reservation, bytes: 0, work }
+            }
+            Err(error) => Job::refused(offer, error),
+        };
+        self.jobs.push_back(job);
+    }
+
+    fn make_directory(
+        &mut self,
+        offer: &Offer,
+    ) -> Result<(Reservation, JoinHandle<Outcome>), FileError> {
+        let name = self.admit(offer)?;
+        if self.rules.sink.is_some() {
+            return Err(FileError::NoDirectories);
+        }
+        let reservation = self.ledger.reserve(0, self.rules.totals)?;
+        let (below, keep_free) = (self.rules.directory.clone(), self.rules.keep_free);
+        let make = move || {
+            let made =
+                check_room(&below, 0, keep_free).and_then(|()| make_directories(&below, &name));
+            made.map_or_else(Outcome::Refused, |()| Outcome::Made)
+        };
+        Ok((reservation, spawn_blocking(make)))
+    }
+
+    /// Receives a file whose content follows the offer at once, and begins to store it.
+    pub(super) async fn receive_small(&mut self, offer: Offer) -> Result<(), ReceiveError> {
         let begin = Instant::now();
         let size = offer.size.unwrap_or(u64::MAX);
         if size > MOST_EAGER {
             return Err(violation(Violation::EagerSize(size)));
         }
-        let mut content = Vec::new();
-        let claimed = loop {
-            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
+        let first = self.hear().await?.ok_or(ReceiveError::SenderStopped)?;
+        let (content, claimed) = self.hear_small(size, first).await?;
+        let job = match self.reserve_small(&offer) {
+            Ok((name, reservation)) => {
+                self.account.accepted(size);
+                let work = self.store_small(&offer, name, (content, claimed));
+                let reservation = Some(reservation);
+                Job { offer, claimed, begin, reservation, bytes: size, work }
+            }
+            Err(error) => Job::refused(offer, error),
+        };
+        self.jobs.push_back(job);
+        Ok(())
+    }
+
+    /// Begins to look whether a file is wanted whose content comes after other offers.
+    pub(super) fn receive_ahead(&mut self, offer: Offer) -> Result<(), ReceiveError> {
+        let (begin, size) = (Instant::now(), offer.size.unwrap_or(u64::MAX));
+        if size > MOST_AHEAD {
+            return Err(violation(Violation::EagerSize(size)));
+        }
+        if self.awaited.len() >= MOST_AWAITED {
+            return Err(violation(Violation::EndlessOffers(offer.following)));
+        }
+        let job = match self.reserve_small(&offer) {
+            Ok((name, reservation)) => {
+                self.account.accepted(size);
+                let work = match self.rules.sink {
+                    Some(_) => Work::Done(Outcome::Wanted),
+                    None => {
+                        let (target, taken) = (self.target(&offer, name), self.taken(size));
+                        Work::Running(spawn_blocking(move || look(&target, taken)))
+                    }
+                };
+                let (claimed, reservation) = (Digest::default(), Some(reservation));
+                Job { offer, claimed, begin, reservation, bytes: 0, work }
+            }
+            Err(error) => Job::refused(offer, error),
+        };
+        self.jobs.push_back(job);
+        Ok(())
+    }
+
+    /// Receives the content of the first file that waits for it, of which this is the first frame, and begins to store it.
+    pub(super) async fn receive_awaited(&mut self, first: Frame) -> Result<(), ReceiveError> {
+        let begin = Instant::now();
+        let Some((offer, reservation)) = self.awaited.pop_front() else { return Ok(()) };
+        let size = offer.size.unwrap_or(0);
+        let (content, claimed) = self.hear_small(size, first).await?;
+        let name = String::from_utf8_lossy(&offer.name).into_owned();
+        let work = self.store_small(&offer, name, (content, claimed));
+        self.jobs.push_back(Job { offer, claimed, begin, reservation, bytes: size, work });
+        Ok(())
+    }
+
+    /// The content that follows, of `size` bytes at most, and its digest as the sender has it.
+    async fn hear_small(
+        &mut self,
+        size: u64,
+        first: Frame,
+    ) -> Result<(Vec<u8>, Digest), ReceiveError> {
+        let (mut content, mut next) = (Vec::new(), Some(first));
+        loop {
+            let frame = match next.take() {
+                Some(frame) => frame,
+                None => self.hear().await?.ok_or(ReceiveError::SenderStopped)?,
+            };
+            match frame {
                 Frame::Data(message) => {
                     if (content.len() + message.len()) as u64 > size {
                         return Err(FileError::TooLong(size).into());
                     }
                     message.fragments().for_each(|part| content.extend_from_slice(part));
                 }
-                Frame::End(digest) => break digest,
+                Frame::End(digest) => return Ok((content, digest)),
                 other => return Err(violation(Violation::WithinFile(other.kind()))),
             }
-        };
-        let admitted = self.admit(offer).and_then(|name| {
-            let reservation = self.ledger.reserve(size, self.rules.max_total)?;
-            Ok((self.target(offer, name), reservation))
-        });
-        let (target, reservation) = match admitted {
-            Ok(admitted) => admitted,
-            Err(error) => return self.refuse(offer, with_causes(&error)).await,
-        };
-        self.account.accepted(size);
-        let shown = name::shown(&offer.name);
-        let promised = self.ledger.unwritten().saturating_sub(size);
-        let sink = self.rules.sink.clone();
-        let work = move || match sink {
-            Some(sink) => hand_on(&sink, target, &content, claimed),
-            None => store(target, &content, claimed, promised),
-        };
-        let storing = tokio::task::spawn_blocking(work);
-        match storing.await.unwrap_or_else(|error| Outcome::Failed(error.into())) {
-            Outcome::Stored(stored) => {
-                reservation.stored();
-                self.observer.hear(&Event::Begun { name: shown.clone(), bytes: size });
-                self.observer.hear(&Event::Progress { bytes: size });
-                let file = FileReport::stored(shown, size, 0, &claimed, begin.elapsed());
-                self.conclude(file, stored.warning);
-                self.say(frame::verdict(&Ok(()))).await
-            }
-            Outcome::There(what) => {
-                self.conclude(FileReport::there(shown, what.to_owned()), None);
-                self.say(frame::answer(&Answer::There(what.to_owned()))).await
-            }
-            Outcome::Refused(error) => self.refuse(offer, with_causes(&error)).await,
-            Outcome::Failed(error) => {
-                let reason = with_causes(&error);
-                self.conclude(FileReport::failed(shown, reason.clone()), None);
-                self.refuse_rest(reason).await;
-                Err(error.into())
-            }
         }
+    }
+
+    /// The name of a small file, and room for it, if it is acceptable.
+    fn reserve_small(&mut self, offer: &Offer) -> Result<(String, Reservation), FileError> {
+        let name = self.admit(offer)?;
+        let size = offer.size.unwrap_or(0);
+        Ok((name, self.ledger.reserve(size, self.rules.totals)?))
+    }
+
+    /// Free bytes of the disk that a file with room for `size` bytes may not have.
+    fn taken(&self, size: u64) -> u64 {
+        let promised = self.ledger.unwritten().saturating_sub(size);
+        promised.saturating_add(self.rules.keep_free)
+    }
+
+    /// Begins to store a small file, whose name was checked.
+    fn store_small(
+        &mut self,
+        offer: &Offer,
+        name: String,
+        (content, claimed): (Vec<u8>, Digest),
+    ) -> Work {
+        let target = self.target(offer, name);
+        let taken = self.taken(offer.size.unwrap_or(0));
+        let sink = self.rules.sink.clone();
+        Work::Running(spawn_blocking(move || match sink {
+            Some(sink) => hand_on(&sink, target, &content, claimed),
+            None => store(target, &content, claimed, taken),
+        }))
     }
 }

@@ -27,7 +27,9 @@ impl Receiver {
         let storing = current.writer.store(claimed);
         let finished = match offer.version {
             Version::First => storing.await?,
-            Version::Second => with_signs_of_life(&self.association, storing).await?,
+            Version::Second | Version::Third => {
+                with_signs_of_life(&self.association, storing).await?
+            }
         };
         if let Some(current) = self.current.take() {
             let file = current.finished(&finished);
@@ -71,7 +73,7 @@ impl Receiver {
     fn grow(&mut self, bytes: u64) -> Result<(), FileError> {
         self.account.grow(bytes)?;
         match &mut self.current {
-            Some(current) => Ok(current.reservation.extend(bytes, self.rules.max_total)?),
+            Some(current) => Ok(current.reservation.extend(bytes, self.rules.totals)?),
             None => Ok(()),
         }
     }

@@ -1,5 +1,8 @@
 //! A file whose content waits for the receiver's answer.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use polypath::Association;
 
 use super::{Outcome, Sender, message_size, next_frame, out_of_turn, refused};
@@ -42,13 +45,13 @@ impl Sender {
         if resumed > 0 {
             self.observer.hear(&Event::Resumed { name, bytes: resumed });
         }
-        let association = self.association.clone();
+        let (association, takes_ahead) = (self.association.clone(), Arc::clone(&self.takes_ahead));
         let longest = self.send_buffer.min(association.stats().peer_window_bytes);
         let size = message_size(&association.path_stats(), longest);
         let mut reader = Reader::start(source, from, size).map_err(SendError::NoThread)?;
         let (digest, sent) = tokio::select! {
             biased;
-            early = early_frame(&association) => return Err(early),
+            early = early_frame(&association, &takes_ahead) => return Err(early),
             sent = self.send_content(&mut reader) => sent?,
         };
         self.finish(&digest).await?;
@@ -115,8 +118,8 @@ impl Sender {
 }
 
 /// The receiver says something before it has the whole file.
-async fn early_frame(association: &Association) -> SendError {
-    match next_frame(association).await {
+async fn early_frame(association: &Association, takes_ahead: &AtomicBool) -> SendError {
+    match next_frame(association, takes_ahead).await {
         Ok(Frame::Verdict(Err(reason))) => SendError::ReceiverFailed(reason),
         Ok(other) => out_of_turn(&other, "before the end of the file"),
         Err(error) => error,

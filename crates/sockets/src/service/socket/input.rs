@@ -1,0 +1,145 @@
+//! What a program sends through its descriptor, until it closes it.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{Socket, State};
+use crate::abi::flag;
+use crate::frame::{Head, Kind, wanted};
+use crate::service::link::{Link, Outgoing};
+use crate::service::notify;
+
+/// How often a program is looked for whose association takes nothing.
+const ABANDONED_CHECK: Duration = Duration::from_millis(100);
+
+impl Socket {
+    /// Reads what the program sends, until it has closed its last descriptor.
+    pub(super) async fn read(self: Arc<Self>) {
+        loop {
+            let (head, size) = match self.channel.peek().await {
+                Ok(Some(frame)) => frame,
+                Ok(None) | Err(_) => break,
+            };
+            if head.is_some_and(|head| head.kind == Kind::Filler) {
+                // As long as it lies there, the descriptor is not writable.
+                self.wait_for_settlement().await;
+            }
+            let Ok(payload) = self.channel.take(size) else { break };
+            match head {
+                Some(head) if head.kind == Kind::Data => {
+                    let goes_on = self.outgoing(&head, payload).await;
+                    if !goes_on {
+                        break;
+                    }
+                }
+                Some(head) if head.kind == Kind::Shutdown => self.leave_all().await,
+                _ => {}
+            }
+        }
+        self.finish().await;
+    }
+
+    async fn wait_for_settlement(&self) {
+        loop {
+            let settled = self.settled.notified();
+            {
+                let state = self.state();
+                if state.connecting == 0 || state.is_closed {
+                    return;
+                }
+            }
+            settled.await;
+        }
+    }
+
+    /// A message of the program; whether there may be more.
+    async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) -> bool {
+        let head = &self.completed(*head);
+        let links = {
+            let state = self.state();
+            match head.flags & flag::SENDALL != 0 && !self.is_one_to_one() {
+                true => state.links.values().cloned().collect(),
+                false => Vec::from_iter(self.link_for(&state, head)),
+            }
+        };
+        let links = match (links.is_empty(), head.peer) {
+            (true, Some(peer)) if head.flags & (flag::EOF | flag::ABORT) == 0 => {
+                // The association begins with its first message.
+                match self.connect(&[peer]) {
+                    Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
+                    Err(errno) => {
+                        notify::cannot_start(self, 0, errno).await;
+                        return true;
+                    }
+                }
+            }
+            _ => links,
+        };
+        for link in links {
+            if !self.pass_on(&link, Outgoing::new(head, payload.clone())).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Waits until an association takes what is to be done. Meanwhile the end of the descriptor is behind what lies there, so that a program
+    /// which is gone, and whose associations are to be aborted then, has to be looked for; false if that is so.
+    async fn pass_on(&self, link: &Link, outgoing: Outgoing) -> bool {
+        let mut enqueued = pin!(link.enqueue(outgoing));
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut enqueued => return true,
+                () = tokio::time::sleep(ABANDONED_CHECK) => {
+                    if self.state().options.aborts_on_close() && self.channel.is_hung_up() {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// With what the program has set for messages that say nothing of it.
+    fn completed(&self, mut head: Head) -> Head {
+        let defaults = head.wanted & (wanted::DEFAULTS | wanted::DEFAULT_PR);
+        if defaults == 0 {
+            return head;
+        }
+        let send = self.state().options.default_send;
+        if defaults & wanted::DEFAULTS != 0 {
+            head.stream = send.stream;
+            head.flags |= send.flags;
+            head.ppid = send.ppid;
+            head.context = send.context;
+        }
+        if defaults & wanted::DEFAULT_PR != 0 {
+            head.pr_policy = send.pr_policy;
+            head.value = send.pr_value;
+        }
+        head
+    }
+
+    fn link_for(&self, state: &State, head: &Head) -> Option<Arc<Link>> {
+        if self.is_one_to_one() {
+            return state.links.values().next().cloned();
+        }
+        match head.peer {
+            Some(peer) if head.association == 0 || head.flags & flag::ADDR_OVER == 0 => {
+                state.link_with(peer).or_else(|| state.links.get(&head.association).cloned())
+            }
+            _ => state.links.get(&head.association).cloned(),
+        }
+    }
+
+    /// `shutdown`: no more messages follow.
+    async fn leave_all(&self) {
+        let links: Vec<_> = self.state().links.values().cloned().collect();
+        for link in links {
+            link.enqueue(Outgoing::End).await;
+        }
+    }
+}

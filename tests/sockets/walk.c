@@ -186,6 +186,7 @@ static void streams_of_one_association(void)
     char buffer[70000];
     CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 5 && (flags & MSG_EOR));
     CHECK(!memcmp(buffer, "first", 5) && info.sinfo_stream == 3 && ntohl(info.sinfo_ppid) == 46);
+    CHECK((int)(info.sinfo_cumtsn - info.sinfo_tsn) >= 0);
     struct iovec part = {buffer, 4};
     char control[256];
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
@@ -197,6 +198,7 @@ static void streams_of_one_association(void)
         if (item->cmsg_level == IPPROTO_SCTP && item->cmsg_type == SCTP_RCVINFO)
             received = (struct sctp_rcvinfo *)CMSG_DATA(item);
     CHECK(received && received->rcv_sid == 4 && ntohl(received->rcv_ppid) == 47 && (received->rcv_flags & SCTP_UNORDERED));
+    CHECK(received->rcv_tsn == info.sinfo_tsn + 1 && (int)(received->rcv_cumtsn - received->rcv_tsn) >= 0);
     /* What did not fit is readable, and comes next. */
     CHECK(ready(accepted, POLLIN, 0) & POLLIN);
     CHECK(recv(accepted, buffer, sizeof buffer, 0) == 6 && !memcmp(buffer, "nd one", 6));

@@ -316,13 +316,15 @@ pub(crate) fn ancillary_of(received: &Received) -> Vec<u8> {
 /// `struct sctp_sndrcvinfo`.
 pub(crate) fn sndrcvinfo(head: &Head) -> Vec<u8> {
     let start = Building::new().u16(head.stream).u16(head.ssn).u16(head.flags).padded(8);
-    start.u32(head.ppid).u32(head.context).u32(0).u32(0).u32(0).i32(head.association).0
+    let start = start.u32(head.ppid).u32(head.context).u32(0);
+    start.u32(head.tsn).u32(head.cumulative_tsn).i32(head.association).0
 }
 
 /// `struct sctp_rcvinfo`.
 pub(crate) fn rcvinfo(head: &Head) -> Vec<u8> {
     let start = Building::new().u16(head.stream).u16(head.ssn).u16(head.flags).padded(8);
-    start.u32(head.ppid).u32(0).u32(0).u32(head.context).i32(head.association).0
+    let start = start.u32(head.ppid).u32(head.tsn).u32(head.cumulative_tsn);
+    start.u32(head.context).i32(head.association).0
 }
 
 /// `struct sctp_nxtinfo`.

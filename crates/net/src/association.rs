@@ -518,6 +518,11 @@ impl Association {
         self.shared.lock().context.probes().replace_user(probe)
     }
 
+    /// Last TSN of the peer that has arrived with all before it (`rcv_cumtsn`).
+    pub fn cumulative_tsn(&self) -> Option<u32> {
+        self.shared.lock().protocol.cumulative_tsn().map(|tsn| tsn.0)
+    }
+
     /// SCTP port of this side.
     pub fn local_port(&self) -> u16 {
         self.shared.lock().protocol.identity().local_port

@@ -8,6 +8,9 @@ use crate::layout::{Building, Fields};
 /// Bytes of a head.
 pub const HEAD_BYTES: usize = 64;
 
+/// Where the TSNs are, behind the longest address.
+const TSN_OFFSET: usize = 56;
+
 /// Most bytes of a message in one frame. What is longer is in several, of which the last one has [`Head::ends`].
 pub const MAX_PIECE_BYTES: usize = 128 * 1024;
 
@@ -70,6 +73,10 @@ pub struct Head {
     pub association: i32,
     /// Where a message goes to, or came from.
     pub peer: Option<SocketAddr>,
+    /// To the program: TSN of the message.
+    pub tsn: u32,
+    /// To the program: last TSN that had arrived with all before it.
+    pub cumulative_tsn: u32,
 }
 
 impl Head {
@@ -88,6 +95,8 @@ impl Head {
             value: 0,
             association: 0,
             peer: None,
+            tsn: 0,
+            cumulative_tsn: 0,
         }
     }
 
@@ -107,6 +116,9 @@ impl Head {
             .u32(self.value)
             .i32(self.association)
             .bytes(&self.peer.map(|peer| address::written(peer, false)).unwrap_or_default())
+            .padded(TSN_OFFSET)
+            .u32(self.tsn)
+            .u32(self.cumulative_tsn)
             .padded(HEAD_BYTES);
         let mut bytes = [0; HEAD_BYTES];
         bytes.copy_from_slice(&built.0[..HEAD_BYTES]);
@@ -137,6 +149,8 @@ impl Head {
             value: fields.u32(20)?,
             association: fields.i32(24)?,
             peer: address::read(fields.rest(28)).map(|(peer, _)| peer),
+            tsn: fields.u32(TSN_OFFSET)?,
+            cumulative_tsn: fields.u32(TSN_OFFSET + 4)?,
         })
     }
 }
@@ -160,6 +174,8 @@ mod tests {
             value: 110,
             association: -1,
             peer: Some("[2001:db8::1]:4".parse().unwrap()),
+            tsn: 0xFFFF_FFFF,
+            cumulative_tsn: 5,
         };
         assert_eq!(Head::decode(&full.encoded()), Some(full));
         for kind in [Kind::Data, Kind::Accepted, Kind::Fault, Kind::Filler, Kind::Shutdown] {

@@ -212,7 +212,8 @@ impl Link {
                 () = reconfigured, if events.is_none() => {}
                 received = association.receive() => match received {
                     Ok(Some(message)) => {
-                        let head = self.head_of(&message, peer);
+                        let cumulative_tsn = association.cumulative_tsn().unwrap_or_default();
+                        let head = Head { cumulative_tsn, ..self.head_of(&message, peer) };
                         let fragments: Vec<_> = message.fragments().collect();
                         // Fails when the program has closed the socket: what still comes is for nobody.
                         let _ = owner.deliver(head, &fragments).await;
@@ -257,6 +258,7 @@ impl Link {
             ppid: message.ppid().to_be(),
             association: self.id,
             peer,
+            tsn: message.tsn(),
             ..Head::of(Kind::Data)
         }
     }

@@ -5,13 +5,17 @@ use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use polypath_sockets::address;
 use polypath_sockets::control::Operation;
 use polypath_sockets::frame::{Head, Kind};
+use polypath_sockets::init::InitMessage;
 
 use crate::client;
 use crate::connecting::{begin, ensure_connected};
 use crate::fault::{Fault, Outcome, returned};
 use crate::frames::send_frame;
-use crate::messages::{self, address_at, write_address, write_bytes};
+use crate::info::{write_address, write_bytes};
+use crate::messages::address_at;
+use crate::places;
 use crate::real;
+use crate::receiving;
 use crate::table::{self, Sctp};
 
 /// Flags that `socket` and `accept4` take with the type.
@@ -30,7 +34,7 @@ unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_in
             0 => style == libc::SOCK_SEQPACKET,
             _ => false,
         };
-    if !is_sctp || !client::is_there() {
+    if !is_sctp {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::socket(domain, kind, protocol) };
     }
@@ -136,7 +140,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     let attempt = || {
         // SAFETY: the caller vouches for the address.
         let address = unsafe { address_at(address, length) }?.ok_or(Fault(libc::EINVAL))?;
-        begin(socket, &[address])
+        begin(socket, &[address], InitMessage::default())
     };
     returned(attempt().map(|_| 0))
 }
@@ -155,7 +159,8 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
             client::ask(Operation::Listen, socket, (0, 0), &[]).map(|_| 0)
         }
         libc::SHUT_WR | libc::SHUT_RDWR => {
-            ensure_connected(socket, None).map_err(|_| Fault(libc::ENOTCONN))?;
+            ensure_connected(socket, &[], InitMessage::default())
+                .map_err(|_| Fault(libc::ENOTCONN))?;
             send_frame(fd, &Head::of(Kind::Shutdown), &[], 0).map(|()| 0)
         }
         _ => Err(Fault(libc::EINVAL)),
@@ -237,7 +242,7 @@ unsafe extern "C" fn setsockopt(
             match number {
                 option::SOCKOPT_CONNECTX | option::SOCKOPT_CONNECTX_OLD => {
                     let peer = address::read_all(&value).ok_or(Fault(libc::EINVAL))?;
-                    let id = begin(socket, &peer)?;
+                    let id = begin(socket, &peer, InitMessage::default())?;
                     // As Linux, which gives the association of one-to-many sockets so.
                     return Ok(if socket.is_one_to_one() { 0 } else { id });
                 }
@@ -317,7 +322,7 @@ pub(crate) unsafe fn get_option(
     }
     if (level, number) == (SOL_SOCKET, socket_option::ERROR) && reply.bytes == [0; 4] {
         // The attempt that the program asks for may have succeeded, or be under way.
-        let _ = ensure_connected(socket, None);
+        let _ = ensure_connected(socket, &[], InitMessage::default());
     }
     let mut wanted = reply.bytes.len() as socklen_t;
     // SAFETY: the caller vouches for value and length.
@@ -368,14 +373,17 @@ unsafe fn connectx(socket: Sctp, given: &[u8]) -> Outcome<c_int> {
     // SAFETY: the caller vouches for the pointer.
     let packed = unsafe { option_bytes(pointer, size) }?;
     let peer = address::read_all(&packed).ok_or(Fault(libc::EINVAL))?;
-    begin(socket, &peer).map(|_| 0)
+    begin(socket, &peer, InitMessage::default()).map(|_| 0)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn close(fd: c_int) -> c_int {
-    if Sctp::of(fd).is_some() {
+    if let Some(socket) = Sctp::of(fd) {
         table::forget(fd);
-        messages::drop_rest(fd);
+        receiving::drop_rest(fd);
+        if places::has(socket.id) && !table::has(socket.id) {
+            places::forget(socket.id);
+        }
     }
     // SAFETY: the argument is the caller's.
     unsafe { real::close(fd) }
@@ -404,7 +412,7 @@ unsafe extern "C" fn dup3(fd: c_int, other: c_int, flags: c_int) -> c_int {
 
 fn copied(fd: c_int, copy: c_int) -> c_int {
     if copy >= 0 && copy != fd {
-        messages::drop_rest(copy);
+        receiving::drop_rest(copy);
         table::copy(fd, copy);
     }
     copy
@@ -442,7 +450,7 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -
             if socket.is_listening() && socket.is_one_to_one() {
                 return returned(Err(Fault(libc::EINVAL)));
             }
-            let waiting = messages::peek(fd).map_or(0, |(_, bytes)| bytes);
+            let waiting = receiving::peek(socket).map_or(0, |(_, bytes)| bytes);
             // SAFETY: the caller vouches for room for a number.
             unsafe { argument.cast::<c_int>().write_unaligned(waiting as c_int) };
             0

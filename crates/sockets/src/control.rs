@@ -17,7 +17,7 @@ pub enum Operation {
     Bind = 2,
     /// `listen`: `first` is the backlog.
     Listen = 3,
-    /// `connect` and `sctp_connectx`: `bytes` the addresses. The answer is the identifier of the association; whether it comes up, the
+    /// `connect` and `sctp_connectx`: `bytes` a `struct sctp_initmsg` and the addresses. The answer is the identifier of the association; whether it comes up, the
     /// descriptor tells.
     Connect = 4,
     /// `getsockopt`: `first` is the level, `second` the option, `bytes` what the program has put there.
@@ -34,6 +34,9 @@ pub enum Operation {
     IsListening = 10,
     /// What sockets and associations there are, as text.
     Status = 11,
+    /// Whether messages to an association are authenticated with a key (`SCTP_AUTHINFO`): `first` is the association, `second` the
+    /// key, `bytes` the address of the peer where that tells which association it is.
+    CheckKey = 12,
 }
 
 impl Operation {
@@ -51,6 +54,7 @@ impl Operation {
             PeelOff,
             IsListening,
             Status,
+            CheckKey,
         ]
         .into_iter()
         .find(|operation| *operation as u8 == number)

@@ -35,10 +35,14 @@ const fn row(number: i32, name: &'static str, used: Use, remark: &'static str) -
     }
 }
 
+/// What becomes of associations that exist.
+const BINDX: &str =
+    "live associations follow with the policy `address_reconfiguration` (`SCTP_ASCONF_SUPPORTED`)";
+
 /// All options of level `IPPROTO_SCTP` that Linux has.
 pub const OPTIONS: &[OptionSupport] = &[
     row(0, "RTOINFO", Both, ""),
-    row(1, "ASSOCINFO", Both, "cannot change the receive window or the life of cookies"),
+    row(1, "ASSOCINFO", Both, "another life of cookies than 60 s fails with `EOPNOTSUPP`"),
     row(2, "INITMSG", Both, ""),
     row(3, "NODELAY", Both, "kept only: data is always sent as soon as it may be"),
     row(4, "AUTOCLOSE", Both, ""),
@@ -47,24 +51,24 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(7, "ADAPTATION_LAYER", Both, ""),
     row(8, "DISABLE_FRAGMENTS", Both, ""),
     row(9, "PEER_ADDR_PARAMS", Both, ""),
-    row(10, "DEFAULT_SEND_PARAM", Both, "of the socket, not of an association"),
+    row(10, "DEFAULT_SEND_PARAM", Both, ""),
     row(11, "EVENTS", Both, ""),
     row(12, "I_WANT_MAPPED_V4_ADDR", Both, "cannot be switched off for IPv6 sockets"),
     row(13, "MAXSEG", Both, ""),
     row(14, "STATUS", Get, ""),
     row(15, "GET_PEER_ADDR_INFO", Get, ""),
     row(16, "DELAYED_SACK", Both, ""),
-    row(17, "CONTEXT", Both, "of the socket, not of an association"),
+    row(17, "CONTEXT", Both, ""),
     row(18, "FRAGMENT_INTERLEAVE", Both, "kept only: the policy `message_interleaving` decides"),
     row(19, "PARTIAL_DELIVERY_POINT", Both, ""),
     row(20, "MAX_BURST", Both, ""),
-    row(21, "AUTH_CHUNK", Neither, "`--set policies.authenticated_chunks=...`"),
-    row(22, "HMAC_IDENT", Neither, "SHA-256 and SHA-1 are offered"),
+    row(21, "AUTH_CHUNK", Set, "peers without authentication are refused then"),
+    row(22, "HMAC_IDENT", Both, "SHA-256 and SHA-1, in this order; others fail with `EOPNOTSUPP`"),
     row(23, "AUTH_KEY", Set, ""),
-    row(24, "AUTH_ACTIVE_KEY", Set, ""),
+    row(24, "AUTH_ACTIVE_KEY", Both, ""),
     row(25, "AUTH_DELETE_KEY", Set, ""),
-    row(26, "PEER_AUTH_CHUNKS", Neither, ""),
-    row(27, "LOCAL_AUTH_CHUNKS", Neither, ""),
+    row(26, "PEER_AUTH_CHUNKS", Get, ""),
+    row(27, "LOCAL_AUTH_CHUNKS", Get, ""),
     row(28, "GET_ASSOC_NUMBER", Get, ""),
     row(29, "GET_ASSOC_ID_LIST", Get, ""),
     row(
@@ -76,12 +80,12 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(31, "PEER_ADDR_THLDS", Both, ""),
     row(32, "RECVRCVINFO", Both, ""),
     row(33, "RECVNXTINFO", Both, ""),
-    row(34, "DEFAULT_SNDINFO", Both, "of the socket, not of an association"),
-    row(35, "AUTH_DEACTIVATE_KEY", Neither, ""),
+    row(34, "DEFAULT_SNDINFO", Both, ""),
+    row(35, "AUTH_DEACTIVATE_KEY", Set, ""),
     row(36, "REUSE_PORT", Both, "kept only: a port belongs to one socket"),
     row(37, "PEER_ADDR_THLDS_V2", Both, ""),
-    row(100, "SOCKOPT_BINDX_ADD", Set, "live associations are not told"),
-    row(101, "SOCKOPT_BINDX_REM", Set, "live associations are not told"),
+    row(100, "SOCKOPT_BINDX_ADD", Set, BINDX),
+    row(101, "SOCKOPT_BINDX_REM", Set, BINDX),
     row(102, "SOCKOPT_PEELOFF", Get, ""),
     row(107, "SOCKOPT_CONNECTX_OLD", Set, ""),
     row(108, "GET_PEER_ADDRS", Get, ""),
@@ -90,7 +94,7 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(111, "SOCKOPT_CONNECTX3", Get, ""),
     row(112, "GET_ASSOC_STATS", Get, "counters that the stack does not keep are 0"),
     row(113, "PR_SUPPORTED", Both, "cannot be switched off"),
-    row(114, "DEFAULT_PRINFO", Both, "of the socket, not of an association"),
+    row(114, "DEFAULT_PRINFO", Both, ""),
     row(115, "PR_ASSOC_STATUS", Get, ""),
     row(116, "PR_STREAM_STATUS", Neither, "not counted by stream"),
     row(117, "RECONFIG_SUPPORTED", Both, ""),
@@ -104,7 +108,7 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(120, "RESET_ASSOC", Set, ""),
     row(121, "ADD_STREAMS", Set, ""),
     row(122, "SOCKOPT_PEELOFF_FLAGS", Get, ""),
-    row(123, "STREAM_SCHEDULER", Both, "of associations to come"),
+    row(123, "STREAM_SCHEDULER", Both, "of associations to come; others fail with `EOPNOTSUPP`"),
     row(124, "STREAM_SCHEDULER_VALUE", Set, ""),
     row(125, "INTERLEAVING_SUPPORTED", Both, ""),
     row(126, "SENDMSG_CONNECT", Neither, "only inside of Linux"),
@@ -112,7 +116,7 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(128, "ASCONF_SUPPORTED", Both, ""),
     row(129, "AUTH_SUPPORTED", Both, ""),
     row(130, "ECN_SUPPORTED", Both, ""),
-    row(131, "EXPOSE_POTENTIALLY_FAILED_STATE", Both, "kept only: the state is always told"),
+    row(131, "EXPOSE_POTENTIALLY_FAILED_STATE", Both, ""),
     row(132, "REMOTE_UDP_ENCAPS_PORT", Both, "of the socket; 0 means over IP itself"),
     row(133, "PLPMTUD_PROBE_INTERVAL", Neither, "path MTUs are always probed"),
 ];
@@ -140,7 +144,7 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("fcntl", ""),
     ("fcntl64", ""),
     ("ioctl", "`FIONREAD`; all else goes to the descriptor"),
-    ("poll", "`select`, `ppoll` and `epoll` are the kernel's"),
+    ("poll", "`select`, `ppoll` and `epoll` are those of the kernel"),
     ("read", ""),
     ("readv", ""),
     ("write", ""),
@@ -152,7 +156,7 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("sendto", ""),
     ("sendmsg", ""),
     ("sendmmsg", ""),
-    ("sctp_bindx", ""),
+    ("sctp_bindx", BINDX),
     ("sctp_connectx", ""),
     ("sctp_getaddrlen", ""),
     ("sctp_getladdrs", ""),
@@ -166,23 +170,24 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("sctp_recvv", ""),
     ("sctp_send", ""),
     ("sctp_sendmsg", ""),
-    (
-        "sctp_sendv",
-        "not with several addresses, and not with authentication keys for single messages",
-    ),
+    ("sctp_sendv", ""),
+    ("sctp_sendx", "`libsctp` has none; as in FreeBSD"),
 ];
 
 /// Ancillary data: name, and what differs from Linux.
 pub const ANCILLARY: &[(&str, &str)] = &[
-    ("SCTP_INIT", "not taken (`EOPNOTSUPP`); `SCTP_INITMSG` does the same for the socket"),
+    ("SCTP_INIT", ""),
     ("SCTP_SNDRCV", ""),
     ("SCTP_SNDINFO", ""),
     ("SCTP_RCVINFO", ""),
     ("SCTP_NXTINFO", ""),
     ("SCTP_PRINFO", ""),
-    ("SCTP_AUTHINFO", "not taken (`EOPNOTSUPP`)"),
-    ("SCTP_DSTADDRV4", "where an address is given with the message, too"),
-    ("SCTP_DSTADDRV6", "where an address is given with the message, too"),
+    (
+        "SCTP_AUTHINFO",
+        "the active key; another one fails with `EOPNOTSUPP`, since one key authenticates all that an association sends",
+    ),
+    ("SCTP_DSTADDRV4", ""),
+    ("SCTP_DSTADDRV6", ""),
 ];
 
 /// Notifications: name, and what differs from Linux.

@@ -64,13 +64,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
             .with_context(|| format!("cannot protect {}", path.display()))?;
         let service = Service::new(endpoint.clone(), move |text| read_settings(text, args));
-        let served = tokio::select! {
-            served = service.serve(listener, PATIENCE) => served,
-            () = interruption.happened() => Ok(()),
-        };
+        tokio::select! {
+            () = service.serve(listener, PATIENCE) => {}
+            () = interruption.happened() => {}
+        }
         let _ = std::fs::remove_file(&path);
         runtime::drain(&endpoint, interruption).await;
-        served.map_err(|error| Failure::Failed(error.into()))
+        Ok(())
     })
 }
 

@@ -1,24 +1,30 @@
 //! An association of a socket, and the two tasks that carry its messages.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use polypath::config::PartialReliability;
 use polypath::{
-    Association, AssociationError, Delivery, Event, Events, Message, ReceivedMessage, SendError,
-    SendRefusal,
+    Association, AssociationError, Delivery, Event, Events, Message, PathId, PathStatus,
+    ReceivedMessage, SendError, SendRefusal,
 };
-use tokio::sync::mpsc;
+use rustix::io::Errno;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::options::Each;
 use super::socket::{Socket, peer_of};
 use super::{errors, lock, notify};
 use crate::abi::flag;
-use crate::frame::{Head, Kind};
+use crate::frame::{Head, Kind, MAX_PIECE_BYTES};
 
 /// Messages that may wait for an association, before the program's descriptor is not writable any more.
 const WAITING_MESSAGES: usize = 16;
+
+/// KiB that large messages among them may take.
+const LARGE_KIB: u32 = 4096;
 
 /// How long an association may take to shut down when nobody waits for it.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
@@ -28,8 +34,12 @@ pub(super) struct Link {
     pub(super) id: i32,
     association: OnceLock<Arc<Association>>,
     outgoing: mpsc::Sender<Outgoing>,
+    /// What large messages may take while they wait, in KiB; one that takes more waits alone.
+    large: Arc<Semaphore>,
     /// Where the program said that the peer is.
     named: Vec<SocketAddr>,
+    /// What the program has set for it.
+    each: Mutex<Each>,
     /// The socket that it moved to.
     moved: Mutex<Option<Arc<Socket>>>,
 }
@@ -40,8 +50,15 @@ pub(super) type OutgoingQueue = mpsc::Receiver<Outgoing>;
 /// What is to be done with an association.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// A message; an empty one only carries the flag `EOF`.
-    Message(Message, bool),
+    /// A message; an empty one only says that the association ends behind it.
+    Message {
+        message: Message,
+        /// The address that it is to go to (`SCTP_ADDR_OVER`).
+        over: Option<IpAddr>,
+        ends: bool,
+        /// Its share of what large messages may take while they wait.
+        share: Option<OwnedSemaphorePermit>,
+    },
     /// A graceful end.
     End,
     /// An abort, with the reason for the peer.
@@ -61,7 +78,9 @@ impl Outgoing {
             message.delivery = Delivery::Unordered;
         }
         message.reliability = reliability(head.pr_policy, head.value);
-        Self::Message(message, head.flags & flag::EOF != 0)
+        let over = head.peer.filter(|_| head.flags & flag::ADDR_OVER != 0);
+        let ends = head.flags & flag::EOF != 0;
+        Self::Message { message, over: over.map(|peer| peer.ip()), ends, share: None }
     }
 }
 
@@ -82,12 +101,27 @@ pub(super) fn reliability(policy: u16, value: u32) -> Option<PartialReliability>
 }
 
 impl Link {
-    pub(super) fn new(id: i32, named: &[SocketAddr]) -> (Self, OutgoingQueue) {
+    pub(super) fn new(id: i32, named: &[SocketAddr], each: Each) -> (Self, OutgoingQueue) {
         let (outgoing, waiting) = mpsc::channel(WAITING_MESSAGES);
-        let named = named.to_vec();
-        let link =
-            Self { id, association: OnceLock::new(), outgoing, named, moved: Mutex::default() };
+        let link = Self {
+            id,
+            association: OnceLock::new(),
+            outgoing,
+            large: Arc::new(Semaphore::new(LARGE_KIB as usize)),
+            named: named.to_vec(),
+            each: Mutex::new(each),
+            moved: Mutex::default(),
+        };
         (link, waiting)
+    }
+
+    /// What the program has set for it.
+    pub(super) fn each(&self) -> Each {
+        *lock(&self.each)
+    }
+
+    pub(super) fn change_each(&self, change: impl Fn(&mut Each)) {
+        change(&mut lock(&self.each));
     }
 
     /// The handshake is over.
@@ -127,7 +161,14 @@ impl Link {
         Arc::clone(lock(&self.moved).as_ref().unwrap_or(first))
     }
 
-    pub(super) async fn enqueue(&self, outgoing: Outgoing) {
+    pub(super) async fn enqueue(&self, mut outgoing: Outgoing) {
+        if let Outgoing::Message { message, share, .. } = &mut outgoing
+            && message.len() > MAX_PIECE_BYTES
+        {
+            let kib = u32::try_from(message.len() / 1024).unwrap_or(u32::MAX);
+            let all = Arc::clone(&self.large).acquire_many_owned(kib.min(LARGE_KIB)).await;
+            *share = all.ok();
+        }
         // Fails when the association has ended.
         let _ = self.outgoing.send(outgoing).await;
     }
@@ -151,11 +192,13 @@ impl Link {
     ) {
         while let Some(outgoing) = waiting.recv().await {
             let ends = match outgoing {
-                Outgoing::Message(message, ends) => {
-                    if !message.is_empty() && !self.hand_over(&socket, &association, message).await
-                    {
+                Outgoing::Message { message, over, ends, share } => {
+                    let goes_on = message.is_empty()
+                        || self.hand_over(&socket, &association, message, over).await;
+                    if !goes_on {
                         return;
                     }
+                    drop(share);
                     ends
                 }
                 Outgoing::End => true,
@@ -173,9 +216,18 @@ impl Link {
         &self,
         socket: &Arc<Socket>,
         association: &Association,
-        message: Message,
+        mut message: Message,
+        over: Option<IpAddr>,
     ) -> bool {
         let (stream, context, ppid) = (message.stream, message.context, message.ppid);
+        if let Some(address) = over {
+            message.path = path_to(association, address);
+            if message.path.is_none() {
+                let owner = self.owner(socket);
+                notify::not_sent(&owner, self.id, (stream, context, ppid), Errno::INVAL).await;
+                return true;
+            }
+        }
         match association.send(message).await {
             Ok(()) => true,
             Err(error) => {
@@ -200,7 +252,7 @@ impl Link {
         let ended = loop {
             let owner = self.owner(&socket);
             let reconfigured = owner.reconfigured.notified();
-            if has_events && events.is_none() && owner.state().options.wants_events() {
+            if has_events && events.is_none() && self.each().wants_events() {
                 events = Some(association.events());
             }
             tokio::select! {
@@ -216,7 +268,11 @@ impl Link {
                         let head = Head { cumulative_tsn, ..self.head_of(&message, peer) };
                         let fragments: Vec<_> = message.fragments().collect();
                         // Fails when the program has closed the socket: what still comes is for nobody.
-                        let _ = owner.deliver(head, &fragments).await;
+                        let delivered = owner.deliver(head, &fragments).await;
+                        if delivered.is_err_and(|error| is_shortage(&error)) {
+                            // A message cannot be left out.
+                            association.abort("this side has no memory or no descriptors left");
+                        }
                     }
                     Ok(None) => break Ok(()),
                     Err(AssociationError::PeerRestarted) => {
@@ -229,7 +285,10 @@ impl Link {
             }
         };
         let owner = self.owner(&socket);
-        owner.hang_up_if(ended.is_ok());
+        // Notifications of the end would be lost behind it.
+        if ended.is_ok() && !self.each().listens_to_the_end() {
+            owner.hang_up();
+        }
         let ended = match ended {
             // The peer sends nothing more; what was sent to it may still be under way.
             Ok(()) => association.closed().await,
@@ -257,6 +316,7 @@ impl Link {
             ssn: message.ssn(),
             ppid: message.ppid().to_be(),
             association: self.id,
+            context: self.each().receive_context,
             peer,
             tsn: message.tsn(),
             ..Head::of(Kind::Data)
@@ -264,20 +324,30 @@ impl Link {
     }
 }
 
+/// Whether the system lacks memory or descriptors.
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| {
+        matches!(
+            errno,
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::TOOMANYREFS | Errno::NOSPC
+        )
+    })
+}
+
+/// The path to an address of the peer that most likely works.
+fn path_to(association: &Association, address: IpAddr) -> Option<PathId> {
+    let paths = association.path_stats();
+    let there = paths.iter().filter(|path| path.remote == address);
+    there
+        .min_by_key(|path| (path.status != PathStatus::Active, !path.primary))
+        .map(|path| path.path)
+}
+
 /// The next event, where somebody listens; otherwise it never comes.
 async fn next_event(events: &mut Option<Events>) -> Option<Event> {
     match events {
         Some(events) => events.next().await,
         None => std::future::pending().await,
-    }
-}
-
-impl Socket {
-    /// The peer has ended the association gracefully: reading gives 0 from now on.
-    fn hang_up_if(&self, is_graceful: bool) {
-        // Notifications of the end would be lost behind it.
-        if is_graceful && !self.state().options.listens_to_the_end() {
-            self.hang_up();
-        }
     }
 }

@@ -81,6 +81,11 @@ pub(super) async fn event(
     let id = link.id;
     match event {
         Event::Path { path, change } => {
+            let is_hidden = *change == PathChange::PotentiallyFailed
+                && !socket.state().options.tells_potentially_failed();
+            if is_hidden {
+                return;
+            }
             let paths = association.path_stats();
             let remote = paths.iter().find(|one| one.path == *path).map(|one| one.remote);
             if let Some((remote, state)) = remote.zip(path_state(*change)) {
@@ -210,7 +215,12 @@ async fn tell_failure(
 
 /// A notification with its head, if the program wants it.
 async fn tell(socket: &Arc<Socket>, kind: u16, flags: u16, id: i32, body: Building) {
-    if !socket.state().options.is_subscribed(kind) {
+    let is_wanted = {
+        let state = socket.state();
+        let each = state.link(socket, id).map_or(state.options.each, |link| link.each());
+        each.is_subscribed(kind)
+    };
+    if !is_wanted {
         return;
     }
     let length = (8 + body.0.len()) as u32;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath::{PortAddresses, PortConfig};
+use polypath::{AddressChangeError, Association, Endpoint, PortAddresses, PortConfig};
 use rustix::io::Errno;
 
 use super::{Socket, State};
@@ -54,20 +54,23 @@ impl Socket {
     /// `sctp_bindx`: more addresses.
     pub(in crate::service) fn bind_more(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
         let mut state = self.state();
-        if state.port.is_none() {
+        let has_link = state.links.values().any(|link| link.is_up());
+        if state.port.is_none() && !has_link {
             drop(state);
             return self.bind(addresses);
         }
         let port = Self::local_port(&state);
         let more = self.checked(addresses, port)?;
-        if state.addresses.is_empty() || more.is_empty() {
+        let present = self.own_addresses(&state);
+        if state.port.is_some() && state.addresses.is_empty() || more.is_empty() {
             // All of them are bound.
             return Err(Errno::INVAL);
         }
-        if more.iter().any(|address| state.addresses.contains(address)) {
+        if more.iter().any(|address| present.contains(address)) {
             return Err(Errno::ADDRINUSE);
         }
-        state.addresses.extend(more);
+        self.tell_associations(&state, &more, Endpoint::bind_add_for)?;
+        state.addresses = present.into_iter().chain(more).collect();
         self.options_changed(&state);
         Ok(())
     }
@@ -75,16 +78,55 @@ impl Socket {
     /// `sctp_bindx`: fewer addresses. The last one stays.
     pub(in crate::service) fn bind_fewer(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
         let mut state = self.state();
-        let mut left = self.local_addresses(&state);
+        let mut left = self.own_addresses(&state);
+        let mut gone = Vec::new();
         for address in addresses {
             let place = left.iter().position(|one| *one == address.ip()).ok_or(Errno::INVAL)?;
-            left.remove(place);
+            gone.push(left.remove(place));
         }
         if left.is_empty() {
             return Err(Errno::BUSY);
         }
+        self.tell_associations(&state, &gone, Endpoint::bind_remove_for)?;
         state.addresses = left;
         self.options_changed(&state);
+        Ok(())
+    }
+
+    /// Addresses that the socket has; one that was accepted or peeled off has those of its association.
+    fn own_addresses(&self, state: &State) -> Vec<IpAddr> {
+        let association = state.links.values().find_map(|link| link.association());
+        match (&state.port, association) {
+            (None, Some(association)) => association.local_addresses(),
+            _ => self.local_addresses(state),
+        }
+    }
+
+    /// Changes addresses of the associations that can do so. A socket without a port has nothing else to change.
+    fn tell_associations(
+        &self,
+        state: &State,
+        addresses: &[IpAddr],
+        change: impl Fn(&Endpoint, &Association, IpAddr) -> Result<(), AddressChangeError>,
+    ) -> Result<(), Errno> {
+        let associations = state.links.values().filter_map(|link| link.association());
+        let able: Vec<_> = associations.filter(|one| one.can_change_addresses()).collect();
+        if able.is_empty() && state.port.is_none() {
+            return Err(Errno::OPNOTSUPP);
+        }
+        for association in able {
+            for address in addresses {
+                match change(&self.service.endpoint, association, *address) {
+                    // It has the address already, or not any more, or ends: nothing is to be told.
+                    Ok(())
+                    | Err(
+                        AddressChangeError::UnknownAddress | AddressChangeError::NotEstablished,
+                    ) => {}
+                    Err(AddressChangeError::Busy) => return Err(Errno::AGAIN),
+                    Err(_) => return Err(Errno::OPNOTSUPP),
+                }
+            }
+        }
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::{Socket, State, names_of, peer_of};
 use crate::frame::{Head, Kind};
+use crate::init::InitMessage;
 use crate::names::Style;
 use crate::service::link::{Link, OutgoingQueue};
 use crate::service::{errors, notify};
@@ -90,7 +91,9 @@ impl Socket {
     pub(in crate::service) fn connect(
         self: &Arc<Self>,
         addresses: &[SocketAddr],
+        init: InitMessage,
     ) -> Result<i32, Errno> {
+        let options = self.state().options.clone().with_init(init)?;
         let mut state = self.state();
         if self.is_one_to_one() {
             if state.backlog.is_some() || state.links.values().any(|link| link.is_up()) {
@@ -114,11 +117,11 @@ impl Socket {
             Some(udp_port) => peer.encapsulation_port(udp_port),
             None => peer.raw_ip(),
         };
-        let config = state.options.for_connecting();
-        let afterwards = state.options.after_connecting();
+        let (config, afterwards) = (options.for_connecting(), options.after_connecting());
         state.connecting += 1;
         state.error = None;
-        let (link, outgoing) = Link::new(state.draw_association(), addresses);
+        let each = state.options.each;
+        let (link, outgoing) = Link::new(state.draw_association(), addresses, each);
         let link = Arc::new(link);
         state.links.insert(link.id, Arc::clone(&link));
         drop(state);
@@ -188,7 +191,8 @@ impl Socket {
             None => {
                 let mut state = self.state();
                 let peers: Vec<_> = peer_of(&association).into_iter().collect();
-                let (link, outgoing) = Link::new(state.draw_association(), &peers);
+                let each = state.options.each;
+                let (link, outgoing) = Link::new(state.draw_association(), &peers, each);
                 let link = Arc::new(link);
                 state.links.insert(link.id, Arc::clone(&link));
                 (link, outgoing)

@@ -1,14 +1,16 @@
 //! What a program sends through its descriptor, until it closes it.
 
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use polypath::AssociationOptions;
 
 use super::{Socket, State};
 use crate::abi::flag;
-use crate::frame::{Head, Kind, wanted};
+use crate::frame::{HEAD_BYTES, Head, Kind, MAX_MESSAGE_BYTES, wanted};
 use crate::service::link::{Link, Outgoing};
 use crate::service::notify;
 
@@ -27,7 +29,13 @@ impl Socket {
                 // As long as it lies there, the descriptor is not writable.
                 self.wait_for_settlement().await;
             }
-            let Ok(payload) = self.channel.take(size) else { break };
+            let payload = match head {
+                Some(head) if head.rest > 0 => self.large(size, head.rest),
+                _ => self.channel.take(size).map(Some),
+            };
+            let Ok(payload) = payload else { break };
+            // What cannot be read is left out, as any other nonsense.
+            let Some(payload) = payload else { continue };
             match head {
                 Some(head) if head.kind == Kind::Data => {
                     let goes_on = self.outgoing(&head, payload).await;
@@ -40,6 +48,19 @@ impl Socket {
             }
         }
         self.finish().await;
+    }
+
+    /// A message of which `rest` bytes are in the annex of its frame; `None` if it cannot be read, or is larger than may wait to be sent.
+    fn large(&self, size: usize, rest: u32) -> io::Result<Option<Bytes>> {
+        let options = AssociationOptions::of(&self.state().options.association);
+        let limit = options.send_buffer_bytes.unwrap_or(0).min(MAX_MESSAGE_BYTES);
+        if size as u64 + u64::from(rest) > limit + HEAD_BYTES as u64 {
+            return self.channel.skip().map(|()| None);
+        }
+        match self.channel.take_with_annex(size, rest) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
+            read => Ok(read.ok()),
+        }
     }
 
     async fn wait_for_settlement(&self) {
@@ -57,7 +78,6 @@ impl Socket {
 
     /// A message of the program; whether there may be more.
     async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) -> bool {
-        let head = &self.completed(*head);
         let links = {
             let state = self.state();
             match head.flags & flag::SENDALL != 0 && !self.is_one_to_one() {
@@ -68,7 +88,7 @@ impl Socket {
         let links = match (links.is_empty(), head.peer) {
             (true, Some(peer)) if head.flags & (flag::EOF | flag::ABORT) == 0 => {
                 // The association begins with its first message.
-                match self.connect(&[peer]) {
+                match self.connect(&[peer], head.init) {
                     Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
                     Err(errno) => {
                         notify::cannot_start(self, 0, errno).await;
@@ -79,7 +99,8 @@ impl Socket {
             _ => links,
         };
         for link in links {
-            if !self.pass_on(&link, Outgoing::new(head, payload.clone())).await {
+            let head = completed(&link, *head);
+            if !self.pass_on(&link, Outgoing::new(&head, payload.clone())).await {
                 return false;
             }
         }
@@ -103,26 +124,6 @@ impl Socket {
         }
     }
 
-    /// With what the program has set for messages that say nothing of it.
-    fn completed(&self, mut head: Head) -> Head {
-        let defaults = head.wanted & (wanted::DEFAULTS | wanted::DEFAULT_PR);
-        if defaults == 0 {
-            return head;
-        }
-        let send = self.state().options.default_send;
-        if defaults & wanted::DEFAULTS != 0 {
-            head.stream = send.stream;
-            head.flags |= send.flags;
-            head.ppid = send.ppid;
-            head.context = send.context;
-        }
-        if defaults & wanted::DEFAULT_PR != 0 {
-            head.pr_policy = send.pr_policy;
-            head.value = send.pr_value;
-        }
-        head
-    }
-
     fn link_for(&self, state: &State, head: &Head) -> Option<Arc<Link>> {
         if self.is_one_to_one() {
             return state.links.values().next().cloned();
@@ -142,4 +143,24 @@ impl Socket {
             link.enqueue(Outgoing::End).await;
         }
     }
+}
+
+/// With what the program has set for messages that say nothing of it.
+fn completed(link: &Link, mut head: Head) -> Head {
+    let defaults = head.wanted & (wanted::DEFAULTS | wanted::DEFAULT_PR);
+    if defaults == 0 {
+        return head;
+    }
+    let send = link.each().default_send;
+    if defaults & wanted::DEFAULTS != 0 {
+        head.stream = send.stream;
+        head.flags |= send.flags;
+        head.ppid = send.ppid;
+        head.context = send.context;
+    }
+    if defaults & wanted::DEFAULT_PR != 0 {
+        head.pr_policy = send.pr_policy;
+        head.value = send.pr_value;
+    }
+    head
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use polypath::{Association, BoundPort};
@@ -16,7 +16,6 @@ use rustix::io::Errno;
 use tokio::sync::Notify;
 
 use super::channel::Channel;
-use super::cut::Cut;
 use super::link::Link;
 use super::options::Options;
 use super::{Service, lock};
@@ -40,8 +39,6 @@ pub(super) struct Socket {
     pub(super) reconfigured: Notify,
     /// Ancillary data that goes with each message.
     wanted: AtomicU8,
-    /// `SCTP_CONTEXT`.
-    context: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -78,7 +75,6 @@ impl Socket {
         let name = SocketName { id, style, is_ipv6 };
         let (channel, theirs) = Channel::pair(name).map_err(|error| errno_of(&error))?;
         let wanted = AtomicU8::new(options.wanted());
-        let context = AtomicU32::new(options.receive_context);
         let socket = Arc::new(Self {
             name,
             process,
@@ -101,7 +97,6 @@ impl Socket {
             settled: Notify::new(),
             reconfigured: Notify::new(),
             wanted,
-            context,
         });
         if !service.add(&socket) {
             return Err(Errno::MFILE);
@@ -121,7 +116,6 @@ impl Socket {
     /// After options have changed.
     pub(super) fn options_changed(&self, state: &State) {
         self.wanted.store(state.options.wanted(), Ordering::Relaxed);
-        self.context.store(state.options.receive_context, Ordering::Relaxed);
         self.reconfigured.notify_waiters();
         if let Some(port) = &state.port {
             port.set(state.port_config(self), state.backlog.unwrap_or(0));
@@ -170,12 +164,8 @@ impl Socket {
     /// Hands a message to the program; waits while its queue is full. An error says that the program has closed the socket.
     pub(super) async fn deliver(&self, head: Head, fragments: &[&[u8]]) -> io::Result<()> {
         let wanted = self.wanted.load(Ordering::Relaxed);
-        let context = self.context.load(Ordering::Relaxed);
-        let head = Head { wanted, context, ..head };
-        for (parts, is_last) in Cut::new(fragments) {
-            self.channel.give(&Head { ends: head.ends && is_last, ..head }, &parts).await?;
-        }
-        Ok(())
+        let head = Head { wanted, ..head };
+        self.channel.give_message(&head, fragments).await
     }
 
     /// Hands a notification to the program. As in Linux, it comes from the peer that it is about.

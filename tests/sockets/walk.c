@@ -228,6 +228,7 @@ static void streams_of_one_association(void)
     /* The end: nothing more is sent, the other direction goes on until it is read. */
     memset(buffer, 'x', sizeof buffer);
     CHECK(write(accepted, buffer, 60000) == 60000);
+    CHECK(ready(client, POLLIN, 5000) & POLLIN);
     CHECK(shutdown(client, SHUT_WR) == 0);
     CHECK(read(client, buffer, sizeof buffer) == 60000 && buffer[59999] == 'x');
     CHECK(read(accepted, buffer, sizeof buffer) == 0);

@@ -14,6 +14,7 @@ use polypath::{
 use rustix::io::Errno;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::notify::Told;
 use super::options::Each;
 use super::socket::{Socket, peer_of};
 use super::{errors, lock, notify};
@@ -224,7 +225,8 @@ impl Link {
             message.path = path_to(association, address);
             if message.path.is_none() {
                 let owner = self.owner(socket);
-                notify::not_sent(&owner, self.id, (stream, context, ppid), Errno::INVAL).await;
+                notify::not_sent(Told::of(&owner, self), (stream, context, ppid), Errno::INVAL)
+                    .await;
                 return true;
             }
         }
@@ -233,7 +235,7 @@ impl Link {
             Err(error) => {
                 let errno = errors::of_send(&error);
                 let owner = self.owner(socket);
-                notify::not_sent(&owner, self.id, (stream, context, ppid), errno).await;
+                notify::not_sent(Told::of(&owner, self), (stream, context, ppid), errno).await;
                 !matches!(error, SendError::Ended(_) | SendError::Refused(SendRefusal::Closed))
             }
         }
@@ -300,8 +302,9 @@ impl Link {
             }
         }
         let error = ended.err().map(|error| errors::of_end(&error));
-        notify::ended(&owner, self.id, error).await;
-        owner.ended(&self, error).await;
+        owner.forget(&self);
+        notify::ended(Told::of(&owner, &self), error).await;
+        owner.ended(error).await;
     }
 
     fn head_of(&self, message: &ReceivedMessage, peer: Option<SocketAddr>) -> Head {

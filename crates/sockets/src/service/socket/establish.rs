@@ -12,6 +12,7 @@ use crate::frame::{Head, Kind};
 use crate::init::InitMessage;
 use crate::names::Style;
 use crate::service::link::{Link, OutgoingQueue};
+use crate::service::notify::Told;
 use crate::service::{errors, notify};
 
 /// Sockets that a peer's associations may wait for, where the program names no backlog.
@@ -137,12 +138,13 @@ impl Socket {
                     }
                     let waiting = Some((link, outgoing));
                     socket.adopt(Arc::new(association), waiting).await;
-                    socket.settle(id, None);
+                    socket.settle(None);
                 }
                 Err(error) => {
                     let errno = errors::of_connect(&error);
-                    notify::cannot_start(&socket, id, errno).await;
-                    socket.settle(id, Some(errno));
+                    socket.forget(&link);
+                    notify::cannot_start(Told::of(&socket, &link), errno).await;
+                    socket.settle(Some(errno));
                 }
             }
         });
@@ -150,13 +152,10 @@ impl Socket {
     }
 
     /// An attempt to connect has ended.
-    fn settle(&self, id: i32, error: Option<Errno>) {
+    fn settle(&self, error: Option<Errno>) {
         let mut state = self.state();
         state.connecting -= 1;
         state.error = error;
-        if error.is_some() {
-            state.links.remove(&id);
-        }
         drop(state);
         self.settled.notify_waiters();
     }

@@ -12,7 +12,7 @@ use super::{Socket, State};
 use crate::abi::flag;
 use crate::frame::{HEAD_BYTES, Head, Kind, MAX_MESSAGE_BYTES, wanted};
 use crate::service::link::{Link, Outgoing};
-use crate::service::notify;
+use crate::service::notify::{self, Told};
 
 /// How often a program is looked for whose association takes nothing.
 const ABANDONED_CHECK: Duration = Duration::from_millis(100);
@@ -91,7 +91,7 @@ impl Socket {
                 match self.connect(&[peer], head.init) {
                     Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
                     Err(errno) => {
-                        notify::cannot_start(self, 0, errno).await;
+                        notify::cannot_start(Told::without_association(self), errno).await;
                         return true;
                     }
                 }

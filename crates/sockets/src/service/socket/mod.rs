@@ -138,9 +138,13 @@ impl Socket {
         }
     }
 
-    /// An association has ended, and all that it brought is delivered.
-    pub(super) async fn ended(&self, link: &Link, error: Option<Errno>) {
+    /// An association is none of the socket's any more: a program that hears of its end can begin another one with the peer.
+    pub(super) fn forget(&self, link: &Link) {
         self.state().links.remove(&link.id);
+    }
+
+    /// An association has ended, and all that it brought is delivered.
+    pub(super) async fn ended(&self, error: Option<Errno>) {
         if !self.is_one_to_one() {
             return;
         }
@@ -169,8 +173,7 @@ impl Socket {
     }
 
     /// Hands a notification to the program. As in Linux, it comes from the peer that it is about.
-    pub(super) async fn tell(&self, association: i32, content: &[u8]) {
-        let peer = self.state().links.get(&association).and_then(|link| link.peer());
+    pub(super) async fn tell(&self, association: i32, peer: Option<SocketAddr>, content: &[u8]) {
         let head = Head { association, peer, ..Head::of(Kind::Notification) };
         let _ = self.channel.give(&head, &[content]).await;
     }

@@ -658,6 +658,45 @@ static void authentication(void)
     close(sides[0]);
 }
 
+/* Pointers that lead nowhere and lengths that cannot be are errors of the call, and of nothing else. */
+static void wrong_arguments(void)
+{
+    step = "wrong arguments";
+    int server = listener(1), fd = connected(port_of(server)), accepted = accept(server, NULL, NULL), value = 1;
+    void *volatile nowhere = (void *)8, *volatile none = NULL;
+    socklen_t length = sizeof value, huge = 1 << 30;
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, nowhere, sizeof value), EFAULT);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, NULL, sizeof value), EFAULT);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, 0), EINVAL);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, -1), EINVAL);
+    FAILS(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, nowhere, &length), EFAULT);
+    FAILS(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, nowhere), EFAULT);
+    FAILS(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, NULL), EFAULT);
+    FAILS(getsockname(fd, nowhere, &length), EFAULT);
+    FAILS(getsockname(fd, (struct sockaddr *)&value, nowhere), EFAULT);
+    FAILS(getpeername(fd, nowhere, &length), EFAULT);
+    FAILS(bind(fd, nowhere, sizeof(struct sockaddr_in)), EFAULT);
+    FAILS(connect(fd, nowhere, sizeof(struct sockaddr_in)), EFAULT);
+    FAILS(connect(fd, nowhere, huge), EINVAL);
+    FAILS(sctp_bindx(fd, NULL, 1, SCTP_BINDX_ADD_ADDR), EINVAL);
+    FAILS(sctp_bindx(fd, (struct sockaddr *)&value, 1, 77), EINVAL);
+    FAILS(send(fd, nowhere, 10, 0), EFAULT);
+    FAILS(sendmsg(fd, none, 0), EFAULT);
+    FAILS(recvmsg(fd, none, 0), EFAULT);
+    FAILS(writev(fd, none, 3), EFAULT);
+    FAILS(accept4(server, NULL, NULL, 1), EINVAL);
+    FAILS(ioctl(fd, FIONREAD, NULL), EFAULT);
+    /* A message that cannot be written is lost, as in Linux; the descriptor goes on. */
+    CHECK(send(accepted, "lost", 4, 0) == 4 && send(accepted, "still there", 11, 0) == 11);
+    FAILS(recv(fd, nowhere, 100, 0), EFAULT);
+    char buffer[100];
+    CHECK(send(fd, "x", 1, 0) == 1 && recv(accepted, buffer, sizeof buffer, 0) == 1);
+    CHECK(recv(fd, buffer, sizeof buffer, 0) == 11 && !memcmp(buffer, "still there", 11));
+    close(fd);
+    close(accepted);
+    close(server);
+}
+
 /* Options keep what was set, in structures of the size that the header has. */
 static void options(void)
 {
@@ -817,6 +856,7 @@ int main(int count, char **arguments)
     beginnings();
     options_of_each();
     authentication();
+    wrong_arguments();
     options();
     processes("/proc/self/exe");
     puts("walk: the sockets API behaves as it should");

@@ -11,7 +11,8 @@ use crate::client;
 use crate::connecting::{begin, ensure_connected};
 use crate::fault::{Fault, Outcome, returned};
 use crate::frames::send_frame;
-use crate::info::{write_address, write_bytes};
+use crate::info::write_address;
+use crate::memory;
 use crate::messages::address_at;
 use crate::places;
 use crate::real;
@@ -208,9 +209,11 @@ unsafe fn name(
     if address.is_null() || length.is_null() {
         return Err(Fault(libc::EFAULT));
     }
+    let room = room_at(length)?;
     let reply = client::ask(operation, socket, (0, 0), &[])?;
-    // SAFETY: the caller vouches for both.
-    unsafe { write_bytes(&reply.bytes, address.cast(), length) };
+    let got = reply.bytes.get(..room as usize).unwrap_or(&reply.bytes);
+    memory::copy_out(got, address.cast())?;
+    memory::copy_out(&(reply.bytes.len() as socklen_t).to_ne_bytes(), length.cast())?;
     Ok(0)
 }
 
@@ -258,6 +261,12 @@ unsafe extern "C" fn setsockopt(
     returned(attempt())
 }
 
+/// The room that a program says there is.
+fn room_at(length: *const socklen_t) -> Outcome<socklen_t> {
+    let bytes = memory::copy_in(length.cast(), size_of::<socklen_t>())?;
+    polypath_sockets::layout::Fields(&bytes).u32(0).ok_or(Fault(libc::EFAULT))
+}
+
 /// # Safety
 ///
 /// As `setsockopt` demands.
@@ -270,8 +279,7 @@ unsafe fn option_bytes(value: *const c_void, length: socklen_t) -> Outcome<Vec<u
     } else if value.is_null() {
         return Err(Fault(libc::EFAULT));
     }
-    // SAFETY: the caller vouches for so many bytes.
-    Ok(unsafe { std::slice::from_raw_parts(value.cast::<u8>(), length) }.to_vec())
+    memory::copy_in(value, length)
 }
 
 #[unsafe(no_mangle)]
@@ -302,8 +310,9 @@ pub(crate) unsafe fn get_option(
     if value.is_null() || length.is_null() {
         return Err(Fault(libc::EFAULT));
     }
-    // SAFETY: the caller vouches for both.
-    let given = unsafe { option_bytes(value, (*length).min(MAX_OPTION_BYTES as socklen_t)) }?;
+    let room = room_at(length)?;
+    // SAFETY: it is not trusted.
+    let given = unsafe { option_bytes(value, room.min(MAX_OPTION_BYTES as socklen_t)) }?;
     if level == IPPROTO_SCTP {
         match number {
             option::SOCKOPT_PEELOFF | option::SOCKOPT_PEELOFF_FLAGS => {
@@ -324,13 +333,9 @@ pub(crate) unsafe fn get_option(
         // The attempt that the program asks for may have succeeded, or be under way.
         let _ = ensure_connected(socket, &[], InitMessage::default());
     }
-    let mut wanted = reply.bytes.len() as socklen_t;
-    // SAFETY: the caller vouches for value and length.
-    unsafe {
-        wanted = wanted.min(*length);
-        std::ptr::copy_nonoverlapping(reply.bytes.as_ptr(), value.cast::<u8>(), wanted as usize);
-        *length = wanted;
-    }
+    let got = reply.bytes.get(..room as usize).unwrap_or(&reply.bytes);
+    memory::copy_out(got, value)?;
+    memory::copy_out(&(got.len() as socklen_t).to_ne_bytes(), length.cast())?;
     Ok(0)
 }
 

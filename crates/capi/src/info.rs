@@ -115,7 +115,7 @@ pub(crate) unsafe fn write_address(
 /// # Safety
 ///
 /// As of [`write_address`].
-pub(crate) unsafe fn write_bytes(bytes: &[u8], to: *mut c_void, length: *mut libc::socklen_t) {
+unsafe fn write_bytes(bytes: &[u8], to: *mut c_void, length: *mut libc::socklen_t) {
     if length.is_null() {
         return;
     }

@@ -17,6 +17,7 @@ mod fault;
 mod frames;
 mod info;
 mod io;
+mod memory;
 mod messages;
 mod places;
 mod real;

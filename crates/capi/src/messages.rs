@@ -14,6 +14,7 @@ use crate::client;
 use crate::connecting;
 use crate::fault::{Fault, Outcome};
 use crate::frames::{send_frame, send_large};
+use crate::memory;
 use crate::table::Sctp;
 
 /// Flags of a call that mean the same to the descriptor.
@@ -184,8 +185,10 @@ pub(crate) unsafe fn address_at(
     if address.is_null() || length == 0 {
         return Ok(None);
     }
-    // SAFETY: the caller vouches for it.
-    let bytes = unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length as usize) };
-    let (address, _) = address::read(bytes).ok_or(Fault(libc::EINVAL))?;
+    if length as usize > address::STORAGE_BYTES {
+        return Err(Fault(libc::EINVAL));
+    }
+    let bytes = memory::copy_in(address.cast(), length as usize)?;
+    let (address, _) = address::read(&bytes).ok_or(Fault(libc::EINVAL))?;
     Ok(Some(address))
 }

@@ -11,7 +11,7 @@ need() {
     done
 }
 
-need cc iperf3 sctp_test sctp_darn python3
+need cc iperf3 pkg-config readelf sctp_test sctp_darn python3
 [[ -e /usr/include/netinet/sctp.h ]] || skip interop "libsctp-dev is not installed: make setup-interop"
 
 build_programs
@@ -55,6 +55,27 @@ wait_for() {
 say "== the API, call by call"
 cc -Wall -Wextra -Werror -O1 -o "$work/walk" tests/sockets/walk.c -lsctp
 "${with[@]}" "$work/walk"
+
+say "== programs that are linked with the library, whose header and pkg-config file are installed"
+python3 tests/sockets/compare_header.py
+PREFIX=$work/root POLYPATH_PROGRAMS=$POLYPATH_PROGRAMS scripts/install_capi.sh
+export PKG_CONFIG_PATH=$work/root/lib/pkgconfig
+read -ra shared <<< "$(pkg-config --cflags --libs polypath)"
+read -ra static <<< "$(pkg-config --cflags polypath) -Wl,-Bstatic -lpolypath -Wl,-Bdynamic $(pkg-config --libs --static polypath)"
+cc -Wall -Wextra -Werror -O1 -o "$work/walk-shared" tests/sockets/walk.c "${shared[@]}"
+cc -Wall -Wextra -Werror -O1 -o "$work/walk-static" tests/sockets/walk.c -L"$work/root/lib" "${static[@]}"
+readelf -d "$work/walk-shared" | grep "NEEDED.*libpolypath.so.0" > /dev/null
+! readelf -d "$work/walk-static" | grep "NEEDED.*libpolypath"
+# They find the service by its path, or start that of the user, which has the usual UDP port: that is for a network of its own, below.
+socket=$(find "$XDG_RUNTIME_DIR/polypath" -type s)
+for kind in shared static; do
+    LD_LIBRARY_PATH=$work/root/lib POLYPATH_SOCKETS=$socket POLYPATH_SOCKETS_SETTINGS=udp-port=$port "$work/walk-$kind"
+done
+if PATH=/nowhere XDG_RUNTIME_DIR=$work "$work/walk-static" 2> "$work/error"; then
+    say "a program had sockets without a service"
+    exit 1
+fi
+grep -q "install it in PATH" "$work/error" || { cat "$work/error"; exit 1; }
 
 say "== sctp_test (lksctp-tools), one-to-many"
 begin "$work/receiver" "${with[@]}" stdbuf -oL sctp_test -H 127.0.0.1 -P 6100 -l
@@ -136,6 +157,7 @@ print(f"iperf3 --sctp over two paths of 50 Mbit/s: {rate:.1f} Mbit/s")
 assert rate > 52, "one path would carry 48"
 PYTHON
 begin "$work/cut" "${in_b[@]}" python3 tests/sockets/server.py 10.77.1.2
+PATH=$work/root/bin:$PATH ip netns exec "${spaces[0]}" "$work/walk-static"
 wait_for "$work/cut" "listening"
 cut_port=$(awk '/listening/ { print $2 }' "$work/cut")
 begin "$work/cut-client" "${in_a[@]}" python3 tests/sockets/client.py "$cut_port" 10.77.1.2 slowly

@@ -122,7 +122,20 @@ set +e
 [[ $? == 2 ]] && grep -q "cannot run no-such-program" "$work/error" || { cat "$work/error"; exit 1; }
 "${with[@]}" --set policies.rto.mim=1 true 2> "$work/error"
 [[ $? == 2 ]] && grep -q "did you mean" "$work/error" || { cat "$work/error"; exit 1; }
+printf 'preset = "cmt"\nencapsulation-port = 1\n' > "$work/with.toml"
+"${with[@]}" --config "$work/with.toml" true 2> "$work/error"
+[[ $? == 2 ]] && grep -q "with.toml:2:1: unknown key" "$work/error" || { cat "$work/error"; exit 1; }
 set -e
+printf 'local_encapsulation_port = %s\nencapsulation_port = %s\npaths = "all"\nset = ["outbound_streams=77"]\n' \
+    "$port" "$port" > "$work/with.toml"
+"$polypath" with --config "$work/with.toml" --set outbound_streams=78 python3 - << 'PYTHON'
+import os, socket, struct
+settings = os.environ["POLYPATH_SOCKETS_SETTINGS"].splitlines()
+assert "paths=all" in settings and settings[1:3] == ["set=outbound_streams=77", "set=outbound_streams=78"], settings
+one = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)
+streams = struct.unpack("4H", one.getsockopt(132, 2, 8))[0]
+assert streams == 78, streams
+PYTHON
 
 if [[ $(id -u) != 0 ]]; then
     skip net "two paths need root"
@@ -144,6 +157,7 @@ for path in 1 2; do
         tc -n "${spaces[${end%:*}]}" qdisc add dev "ps$path-${end#*:}" root tbf rate 50mbit burst 32k latency 20ms
     done
 done
+PATH=$work/root/bin:$PATH ip netns exec "${spaces[0]}" "$work/walk-static"
 in_a=(ip netns exec "${spaces[0]}" "$polypath" with)
 in_b=(ip netns exec "${spaces[1]}" "$polypath" with)
 begin "$work/two" "${in_b[@]}" iperf3 -s -1 --forceflush
@@ -157,7 +171,6 @@ print(f"iperf3 --sctp over two paths of 50 Mbit/s: {rate:.1f} Mbit/s")
 assert rate > 52, "one path would carry 48"
 PYTHON
 begin "$work/cut" "${in_b[@]}" python3 tests/sockets/server.py 10.77.1.2
-PATH=$work/root/bin:$PATH ip netns exec "${spaces[0]}" "$work/walk-static"
 wait_for "$work/cut" "listening"
 cut_port=$(awk '/listening/ { print $2 }' "$work/cut")
 begin "$work/cut-client" "${in_a[@]}" python3 tests/sockets/client.py "$cut_port" 10.77.1.2 slowly

@@ -121,7 +121,7 @@ static void expect_change(int fd, int state, sctp_assoc_t *id)
     struct sctp_sndrcvinfo info;
     int flags, got = receive(fd, buffer, sizeof buffer, &info, &flags);
     union sctp_notification *told = (union sctp_notification *)buffer;
-    CHECK(got == (int)sizeof told->sn_assoc_change && (flags & MSG_NOTIFICATION));
+    CHECK(got >= (int)sizeof told->sn_assoc_change && (flags & MSG_NOTIFICATION));
     CHECK(told->sn_header.sn_type == SCTP_ASSOC_CHANGE && told->sn_header.sn_length == (unsigned)got);
     CHECK(told->sn_assoc_change.sac_state == state);
     if (id)
@@ -517,6 +517,58 @@ static void beginnings(void)
     close(b);
 }
 
+/* Messages that do not arrive come back, and the reason of an abort reaches the peer. */
+static void failures(void)
+{
+    step = "messages that come back";
+    int a = one_to_many(0), b = one_to_many(0), flags, small = 20000, back = 0, got;
+    subscribe(a, SCTP_SEND_FAILED);
+    subscribe(a, SCTP_SEND_FAILED_EVENT);
+    subscribe(a, SCTP_ASSOC_CHANGE);
+    subscribe(b, SCTP_ASSOC_CHANGE);
+    CHECK(setsockopt(b, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+    struct sockaddr_in address = at("127.0.0.1", port_of(b));
+    char block[9000], buffer[10000];
+    memset(block, 'm', sizeof block);
+    /* More than the queue of the other descriptor and the window take. */
+    for (int n = 0; n < 100; n++)
+        CHECK(sctp_sendmsg(a, block, sizeof block, (struct sockaddr *)&address, sizeof address, htonl(70 + n), SCTP_UNORDERED,
+                           1, 0, 1000 + n) == sizeof block);
+    sctp_assoc_t here;
+    expect_change(a, SCTP_COMM_UP, &here);
+    struct sctp_sndinfo info = {.snd_assoc_id = here, .snd_flags = SCTP_ABORT};
+    struct iovec part = {(void *)"because", 7};
+    CHECK(sctp_sendv(a, &part, 1, NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO, 0) == 7);
+    struct sctp_sndrcvinfo received;
+    union sctp_notification *told = (union sctp_notification *)buffer;
+    while ((got = receive(a, buffer, sizeof buffer, &received, &flags)) > 0 && told->sn_header.sn_type != SCTP_ASSOC_CHANGE) {
+        CHECK((flags & MSG_NOTIFICATION) && told->sn_header.sn_length == (unsigned)got);
+        if (told->sn_header.sn_type == SCTP_SEND_FAILED_EVENT) {
+            struct sctp_send_failed_event *event = &told->sn_send_failed_event;
+            unsigned number = event->ssfe_info.snd_context - 1000;
+            CHECK(number < 100 && ntohl(event->ssfe_info.snd_ppid) == 70 + number && event->ssfe_info.snd_sid == 1);
+            CHECK((event->ssfe_info.snd_flags & SCTP_UNORDERED) && event->ssf_assoc_id == here);
+            CHECK(got == (int)(sizeof *event + sizeof block) && !memcmp(event->ssf_data, block, sizeof block));
+            back++;
+        } else {
+            struct sctp_send_failed *event = &told->sn_send_failed;
+            CHECK(told->sn_header.sn_type == SCTP_SEND_FAILED && event->ssf_info.sinfo_context - 1000 < 100);
+            CHECK(got == (int)(sizeof *event + sizeof block) && !memcmp(event->ssf_data, block, sizeof block));
+        }
+    }
+    CHECK(back > 0 && told->sn_assoc_change.sac_state == SCTP_COMM_LOST);
+    do {
+        got = receive(b, buffer, sizeof buffer, &received, &flags);
+        CHECK(got > 0);
+    } while (!(flags & MSG_NOTIFICATION) || told->sn_assoc_change.sac_state != SCTP_COMM_LOST);
+    unsigned char *chunk = told->sn_assoc_change.sac_info;
+    int length = got - (int)sizeof told->sn_assoc_change;
+    CHECK(length >= 4 && chunk[0] == 6 && chunk[2] * 256 + chunk[3] == length);
+    CHECK(memmem(chunk, length, "because", 7));
+    close(a);
+    close(b);
+}
+
 /* Each association of a socket has notifications and defaults of its own. */
 static void options_of_each(void)
 {
@@ -768,6 +820,9 @@ static void options(void)
     length = sizeof info;
     CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_GET_PEER_ADDR_INFO, &info, &length) == 0);
     CHECK(length == sizeof info && info.spinfo_state == SCTP_ACTIVE && info.spinfo_mtu > 0);
+    /* Streams are reset where that is enabled, and both sides can. */
+    struct { struct sctp_reset_streams reset; uint16_t stream; } resets = {{.srs_flags = SCTP_STREAM_RESET_OUTGOING}, 0};
+    FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_RESET_STREAMS, &resets, sizeof resets.reset), ENOPROTOOPT);
     /* SO_LINGER with 0 seconds: the peer hears of the end as a reset. */
     linger = (struct linger){.l_onoff = 1};
     CHECK(setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
@@ -854,6 +909,7 @@ int main(int count, char **arguments)
     large_messages();
     many_associations();
     beginnings();
+    failures();
     options_of_each();
     authentication();
     wrong_arguments();

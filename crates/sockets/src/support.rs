@@ -35,6 +35,9 @@ const fn row(number: i32, name: &'static str, used: Use, remark: &'static str) -
     }
 }
 
+/// How messages come back.
+const RETURNED: &str = "once for a message, with all of it; without its content where it is older than the newest messages that fill the send buffer";
+
 /// What becomes of associations that exist.
 const BINDX: &str =
     "live associations follow with the policy `address_reconfiguration` (`SCTP_ASCONF_SUPPORTED`)";
@@ -102,7 +105,7 @@ pub const OPTIONS: &[OptionSupport] = &[
         118,
         "ENABLE_STREAM_RESET",
         Both,
-        "offers stream reconfiguration, whatever kinds are named",
+        "of the socket; requests of the peer are answered whatever kinds are named",
     ),
     row(119, "RESET_STREAMS", Set, ""),
     row(120, "RESET_ASSOC", Set, ""),
@@ -192,10 +195,10 @@ pub const ANCILLARY: &[(&str, &str)] = &[
 
 /// Notifications: name, and what differs from Linux.
 pub const NOTIFICATIONS: &[(&str, &str)] = &[
-    ("SCTP_ASSOC_CHANGE", "without `sac_info`"),
+    ("SCTP_ASSOC_CHANGE", ""),
     ("SCTP_PEER_ADDR_CHANGE", ""),
-    ("SCTP_SEND_FAILED", "without the message"),
-    ("SCTP_SEND_FAILED_EVENT", "without the message"),
+    ("SCTP_SEND_FAILED", RETURNED),
+    ("SCTP_SEND_FAILED_EVENT", RETURNED),
     ("SCTP_REMOTE_ERROR", ""),
     ("SCTP_SHUTDOWN_EVENT", ""),
     ("SCTP_PARTIAL_DELIVERY_EVENT", ""),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use polypath::config::PartialReliability;
 use polypath::{
     Association, AssociationError, Delivery, Event, Events, Message, PathId, PathStatus,
-    ReceivedMessage, SendError, SendRefusal,
+    ReceivedMessage,
 };
 use rustix::io::Errno;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -17,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::notify::Told;
 use super::options::Each;
 use super::socket::{Socket, peer_of};
+use super::under_way::{Sent, UnderWay};
 use super::{errors, lock, notify};
 use crate::abi::flag;
 use crate::frame::{Head, Kind, MAX_PIECE_BYTES};
@@ -41,6 +43,8 @@ pub(super) struct Link {
     named: Vec<SocketAddr>,
     /// What the program has set for it.
     each: Mutex<Each>,
+    /// Messages that the program wants back if they do not arrive.
+    under_way: Mutex<UnderWay>,
     /// The socket that it moved to.
     moved: Mutex<Option<Arc<Socket>>>,
 }
@@ -111,6 +115,7 @@ impl Link {
             large: Arc::new(Semaphore::new(LARGE_KIB as usize)),
             named: named.to_vec(),
             each: Mutex::new(each),
+            under_way: Mutex::default(),
             moved: Mutex::default(),
         };
         (link, waiting)
@@ -123,6 +128,19 @@ impl Link {
 
     pub(super) fn change_each(&self, change: impl Fn(&mut Each)) {
         change(&mut lock(&self.each));
+    }
+
+    /// The message that the association names so will not arrive.
+    pub(super) fn take_back(&self, stream: u16, context: u32) -> Sent {
+        let kept = lock(&self.under_way).take(context);
+        kept.unwrap_or(Sent { stream, context, ..Sent::default() })
+    }
+
+    /// All messages have arrived.
+    pub(super) fn settle(&self, association: &Association) {
+        if association.stats().send_buffer_bytes == 0 {
+            lock(&self.under_way).settle();
+        }
     }
 
     /// The handshake is over.
@@ -191,19 +209,36 @@ impl Link {
         association: Arc<Association>,
         mut waiting: OutgoingQueue,
     ) {
-        while let Some(outgoing) = waiting.recv().await {
+        let ended = Arc::clone(&association);
+        let mut ended = pin!(ended.closed());
+        loop {
+            let outgoing = tokio::select! {
+                biased;
+                Some(outgoing) = waiting.recv() => outgoing,
+                ended = &mut ended => {
+                    let errno = ended.err().map_or(Errno::PIPE, |error| errors::of_end(&error));
+                    return self.give_back(&socket, waiting, errno).await;
+                }
+            };
             let ends = match outgoing {
                 Outgoing::Message { message, over, ends, share } => {
-                    let goes_on = message.is_empty()
-                        || self.hand_over(&socket, &association, message, over).await;
-                    if !goes_on {
-                        return;
-                    }
+                    let sent = sent(&message);
+                    let handed_over = match message.is_empty() {
+                        true => Ok(()),
+                        false => self.hand_over(&association, message, over).await,
+                    };
                     drop(share);
+                    if let Err(errno) = handed_over {
+                        let owner = self.owner(&socket);
+                        notify::not_sent(Told::of(&owner, &self), &sent, errno).await;
+                    }
                     ends
                 }
                 Outgoing::End => true,
-                Outgoing::Abort(reason) => return association.abort(reason),
+                Outgoing::Abort(reason) => {
+                    association.abort(reason);
+                    return self.give_back(&socket, waiting, Errno::CONNABORTED).await;
+                }
             };
             if ends {
                 let _ = association.shutdown_within(SHUTDOWN_LIMIT).await;
@@ -212,33 +247,40 @@ impl Link {
         }
     }
 
-    /// Gives a message to the association; whether that lives on.
+    /// Tells the program of messages that the association never had.
+    async fn give_back(&self, socket: &Arc<Socket>, mut waiting: OutgoingQueue, errno: Errno) {
+        waiting.close();
+        while let Some(outgoing) = waiting.recv().await {
+            if let Outgoing::Message { message, .. } = outgoing
+                && !message.is_empty()
+            {
+                let owner = self.owner(socket);
+                notify::not_sent(Told::of(&owner, self), &sent(&message), errno).await;
+            }
+        }
+    }
+
+    /// Gives a message to the association.
     async fn hand_over(
         &self,
-        socket: &Arc<Socket>,
         association: &Association,
         mut message: Message,
         over: Option<IpAddr>,
-    ) -> bool {
-        let (stream, context, ppid) = (message.stream, message.context, message.ppid);
+    ) -> Result<(), Errno> {
         if let Some(address) = over {
-            message.path = path_to(association, address);
-            if message.path.is_none() {
-                let owner = self.owner(socket);
-                notify::not_sent(Told::of(&owner, self), (stream, context, ppid), Errno::INVAL)
-                    .await;
-                return true;
-            }
+            message.path = Some(path_to(association, address).ok_or(Errno::INVAL)?);
         }
-        match association.send(message).await {
-            Ok(()) => true,
-            Err(error) => {
-                let errno = errors::of_send(&error);
-                let owner = self.owner(socket);
-                notify::not_sent(Told::of(&owner, self), (stream, context, ppid), errno).await;
-                !matches!(error, SendError::Ended(_) | SendError::Refused(SendRefusal::Closed))
-            }
+        let kept = self.each().wants_messages_back().then(|| {
+            let most = association.options().send_buffer_bytes.unwrap_or(0);
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            message.context = lock(&self.under_way).keep(sent(&message), most);
+            message.context
+        });
+        let done = association.send(message).await;
+        if let (Err(_), Some(number)) = (&done, kept) {
+            lock(&self.under_way).take(number);
         }
+        done.map_err(|error| errors::of_send(&error))
     }
 
     /// Hands what arrives to the program, and notifications, until the association ends.
@@ -301,10 +343,10 @@ impl Link {
                 notify::event(&owner, &self, &association, &event).await;
             }
         }
-        let error = ended.err().map(|error| errors::of_end(&error));
         owner.forget(&self);
-        notify::ended(Told::of(&owner, &self), error).await;
-        owner.ended(error).await;
+        let error = ended.err();
+        notify::ended(Told::of(&owner, &self), error.as_ref()).await;
+        owner.ended(error.map(|error| errors::of_end(&error))).await;
     }
 
     fn head_of(&self, message: &ReceivedMessage, peer: Option<SocketAddr>) -> Head {
@@ -325,6 +367,16 @@ impl Link {
             ..Head::of(Kind::Data)
         }
     }
+}
+
+/// A message, to be given back.
+fn sent(message: &Message) -> Sent {
+    let flags = match message.delivery {
+        Delivery::Unordered => flag::UNORDERED,
+        Delivery::Ordered => 0,
+    };
+    let Message { stream, ppid, context, payload, .. } = message;
+    Sent { stream: *stream, flags, ppid: *ppid, context: *context, content: payload.clone() }
 }
 
 /// Whether the system lacks memory or descriptors.

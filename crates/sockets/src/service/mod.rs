@@ -12,6 +12,7 @@ mod socket;
 mod status;
 #[cfg(test)]
 mod tests;
+mod under_way;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

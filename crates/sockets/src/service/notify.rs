@@ -3,15 +3,23 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath::{AddressChange, Association, AuthenticationChange, Event, PathChange};
+use polypath::{
+    AddressChange, Association, AssociationError, AuthenticationChange, ConnectError, Event,
+    PathChange,
+};
 use rustix::io::Errno;
 
+use super::errors;
 use super::link::Link;
 use super::options::Each;
 use super::socket::Socket;
+use super::under_way::Sent;
 use crate::abi::notification as kind;
 use crate::address;
 use crate::layout::Building;
+
+/// Type of the ABORT chunk.
+const ABORT_CHUNK: u8 = 6;
 
 /// States of `struct sctp_assoc_change`.
 mod sac {
@@ -73,20 +81,39 @@ pub(super) async fn restarted(socket: &Arc<Socket>, link: &Link, association: &A
 }
 
 /// An association could not be begun.
-pub(super) async fn cannot_start(told: Told<'_>, errno: Errno) {
+pub(super) async fn cannot_start(told: Told<'_>, error: &ConnectError) {
+    let causes = match error {
+        ConnectError::Ended(ended) => causes_of(ended),
+        _ => None,
+    };
+    let errno = Some(errors::of_connect(error));
+    tell_change_with(told, sac::CANT_START, errno, (0, 0), causes).await;
+}
+
+/// An association could not even be tried.
+pub(super) async fn not_tried(told: Told<'_>, errno: Errno) {
     tell_change(told, sac::CANT_START, Some(errno), (0, 0)).await;
 }
 
+/// The error causes with which the peer has aborted.
+fn causes_of(error: &AssociationError) -> Option<&[u8]> {
+    match error {
+        AssociationError::AbortedByPeer(causes) => Some(causes),
+        _ => None,
+    }
+}
+
 /// An association has ended.
-pub(super) async fn ended(told: Told<'_>, errno: Option<Errno>) {
-    let state = if errno.is_some() { sac::COMM_LOST } else { sac::SHUTDOWN_COMP };
-    tell_change(told, state, errno, (0, 0)).await;
+pub(super) async fn ended(told: Told<'_>, error: Option<&AssociationError>) {
+    let state = if error.is_some() { sac::COMM_LOST } else { sac::SHUTDOWN_COMP };
+    let causes = error.and_then(causes_of);
+    tell_change_with(told, state, error.map(errors::of_end), (0, 0), causes).await;
 }
 
 /// A message was refused.
-pub(super) async fn not_sent(told: Told<'_>, message: (u16, u32, u32), errno: Errno) {
+pub(super) async fn not_sent(told: Told<'_>, sent: &Sent, errno: Errno) {
     let code = errno.raw_os_error().unsigned_abs();
-    tell_failure(told, message, (false, code)).await;
+    tell_failure(told, sent, (false, code)).await;
 }
 
 /// What an association tells of itself.
@@ -121,7 +148,8 @@ pub(super) async fn event(
         }
         Event::SendFailed { stream, context, transmitted }
         | Event::Abandoned { stream, context, transmitted } => {
-            tell_failure(told, (*stream, *context, 0), (*transmitted, 0)).await;
+            let sent = link.take_back(*stream, *context);
+            tell_failure(told, &sent, (*transmitted, 0)).await;
         }
         Event::RemoteError(cause) => {
             let code: [u8; 2] =
@@ -151,6 +179,7 @@ pub(super) async fn event(
             tell(told, kind::AUTHENTICATION, 0, body).await;
         }
         Event::SenderDry => {
+            link.settle(association);
             tell(told, kind::SENDER_DRY, 0, Building::new().i32(id)).await;
         }
         Event::OutgoingStreamsReset { streams } => tell_reset(told, 2, streams).await,
@@ -184,15 +213,26 @@ fn path_state(change: PathChange) -> Option<i32> {
 }
 
 /// `struct sctp_assoc_change`.
-async fn tell_change(
+async fn tell_change(told: Told<'_>, state: u16, errno: Option<Errno>, streams: (u16, u16)) {
+    tell_change_with(told, state, errno, streams, None).await;
+}
+
+/// The same with the ABORT chunk of the peer, if that ended the association.
+async fn tell_change_with(
     told: Told<'_>,
     state: u16,
     errno: Option<Errno>,
     (outbound, inbound): (u16, u16),
+    causes: Option<&[u8]>,
 ) {
     let error = errno.map_or(0, |errno| errno.raw_os_error() as u16);
     let body = Building::new().u16(state).u16(error).u16(outbound).u16(inbound).i32(told.id);
-    tell(told, kind::ASSOC_CHANGE, 0, body).await;
+    let chunk = causes.map(|causes| {
+        let length = u16::try_from(4 + causes.len()).unwrap_or(u16::MAX);
+        let head = Building::new().u8(ABORT_CHUNK).u8(0).bytes(&length.to_be_bytes());
+        head.bytes(causes).0
+    });
+    tell_with(told, kind::ASSOC_CHANGE, 0, body, &chunk.unwrap_or_default()).await;
 }
 
 /// `struct sctp_adaptation_event`.
@@ -215,26 +255,29 @@ async fn tell_reset(told: Told<'_>, flags: u16, streams: &[u16]) {
     tell(told, kind::STREAM_RESET, flags, body).await;
 }
 
-/// `struct sctp_send_failed` and `struct sctp_send_failed_event`, without the message.
-async fn tell_failure(
-    told: Told<'_>,
-    (stream, context, ppid): (u16, u32, u32),
-    (was_sent, error): (bool, u32),
-) {
-    let (flags, ppid, id) = (was_sent.into(), ppid.to_be(), told.id);
-    let start = || Building::new().u32(error).u16(stream);
-    let long = start().padded(12).u32(ppid).u32(context).u32(0).u32(0).u32(0).i32(id).i32(id);
-    tell(told, kind::SEND_FAILED, flags, long).await;
-    let short = start().u16(0).u32(ppid).u32(context).i32(id).i32(id);
-    tell(told, kind::SEND_FAILED_EVENT, flags, short).await;
+/// `struct sctp_send_failed` and `struct sctp_send_failed_event`, with the message.
+async fn tell_failure(told: Told<'_>, sent: &Sent, (was_sent, error): (bool, u32)) {
+    let (flags, ppid, id) = (was_sent.into(), sent.ppid.to_be(), told.id);
+    let Sent { stream, context, content, .. } = sent;
+    let start = || Building::new().u32(error).u16(*stream);
+    let long = start().u16(0).u16(sent.flags).padded(12);
+    let long = long.u32(ppid).u32(*context).u32(0).u32(0).u32(0).i32(id).i32(id);
+    tell_with(told, kind::SEND_FAILED, flags, long, content).await;
+    let short = start().u16(sent.flags).u32(ppid).u32(*context).i32(id).i32(id);
+    tell_with(told, kind::SEND_FAILED_EVENT, flags, short, content).await;
 }
 
 /// A notification with its head, if the program wants it.
 async fn tell(told: Told<'_>, kind: u16, flags: u16, body: Building) {
+    tell_with(told, kind, flags, body, &[]).await;
+}
+
+/// The same with what follows on the structure.
+async fn tell_with(told: Told<'_>, kind: u16, flags: u16, body: Building, content: &[u8]) {
     if !told.each.is_subscribed(kind) {
         return;
     }
-    let length = (8 + body.0.len()) as u32;
-    let whole = Building::new().u16(kind).u16(flags).u32(length).bytes(&body.0);
-    told.socket.tell(told.id, told.peer, &whole.0).await;
+    let length = u32::try_from(8 + body.0.len() + content.len()).unwrap_or(u32::MAX);
+    let head = Building::new().u16(kind).u16(flags).u32(length);
+    told.socket.tell(told.id, told.peer, &[&head.0, &body.0, content]).await;
 }

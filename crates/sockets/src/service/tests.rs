@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use super::options::{self, Options};
 use super::socket::Socket;
 use super::{Service, Settings, Style};
+use crate::abi::option::ENABLE_STREAM_RESET;
 use crate::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use crate::address;
 use crate::frame::{HEAD_BYTES, Head, Kind};
@@ -90,7 +91,10 @@ async fn the_table_of_options_is_true() {
         "SOCKOPT_CONNECTX_OLD",
         "SOCKOPT_CONNECTX3",
     ];
+    // Requests are there where they are enabled.
+    let enabled = [0_i32.to_ne_bytes(), 7_i32.to_ne_bytes()].concat();
     for option in OPTIONS.iter().filter(|option| !of_library.contains(&option.name)) {
+        options::set(&socket, IPPROTO_SCTP, ENABLE_STREAM_RESET, &enabled).unwrap();
         let got = options::get(&socket, IPPROTO_SCTP, option.number, &given);
         let is_there = got.as_ref().err() != Some(&Errno::NOPROTOOPT);
         assert_eq!(is_there, option.get, "getsockopt of {}: {got:?}", option.name);
@@ -408,4 +412,26 @@ async fn options_that_nobody_knows_fill_no_memory() {
         assert_eq!(done, Err(Errno::NOPROTOOPT));
     }
     assert_eq!(super::lock(&service.refused_options).len(), 1024);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_association_that_its_peer_has_ended_leaves_nothing_behind() {
+    let (service, port) = service("127.0.0.76");
+    let (server, _server_fd) = open(&service, Style::OneToMany, port);
+    server.bind(&[at("127.0.0.76:8000")]).unwrap();
+    server.listen(1).unwrap();
+    let (client, fd) = open(&service, Style::OneToOne, port);
+    client.connect(&[at("127.0.0.76:8000")], InitMessage::default()).unwrap();
+    client.connected().await.unwrap();
+    let link = loop {
+        match server.state().links().next() {
+            Some(link) => break Arc::downgrade(link),
+            None => tokio::task::yield_now().await,
+        }
+    };
+    drop(fd);
+    while link.upgrade().is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert!(server.state().links().next().is_none());
 }

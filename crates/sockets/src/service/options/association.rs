@@ -68,9 +68,13 @@ pub(super) fn set(
         option::RESET_STREAMS | option::RESET_ASSOC | option::ADD_STREAMS => {
             reconfigure(socket, number, value)
         }
-        option::ENABLE_STREAM_RESET => assoc_value(value)
-            .map(|(_, kinds)| socket.state().options.flags.stream_reset = kinds & 7)
-            .and_then(|()| switch(socket, option::RECONFIG_SUPPORTED, true)),
+        option::ENABLE_STREAM_RESET => assoc_value(value).and_then(|(_, kinds)| {
+            socket.state().options.flags.stream_reset = kinds & 7;
+            match kinds & 7 {
+                0 => Ok(()),
+                _ => switch(socket, option::RECONFIG_SUPPORTED, true),
+            }
+        }),
         option::PR_SUPPORTED
         | option::RECONFIG_SUPPORTED
         | option::INTERLEAVING_SUPPORTED
@@ -298,6 +302,14 @@ fn in_turn(wishes: [Wish<'_>; 2]) -> Result<(), ReconfigurationError> {
 /// RFC 6525.
 fn reconfigure(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Errno> {
     let association = established(socket, value.i32(0).ok_or(Errno::INVAL)?)?;
+    let kind = match number {
+        option::RESET_STREAMS => 1,
+        option::RESET_ASSOC => 2,
+        _ => 4,
+    };
+    if socket.state().options.flags.stream_reset & kind == 0 {
+        return Err(Errno::NOPROTOOPT);
+    }
     let done = match number {
         option::RESET_STREAMS => {
             let flags = value.u16(4).ok_or(Errno::INVAL)?;

@@ -42,6 +42,12 @@ impl Each {
         self.events & !(bit(notification::DATA_IO) | bit(notification::ASSOC_CHANGE)) != 0
     }
 
+    /// Whether the program wants messages back that do not arrive.
+    pub(in crate::service) fn wants_messages_back(&self) -> bool {
+        self.is_subscribed(notification::SEND_FAILED)
+            || self.is_subscribed(notification::SEND_FAILED_EVENT)
+    }
+
     /// Whether the program wants a notification when an association ends.
     pub(in crate::service) fn listens_to_the_end(&self) -> bool {
         self.is_subscribed(notification::ASSOC_CHANGE)

@@ -141,10 +141,9 @@ impl Socket {
                     socket.settle(None);
                 }
                 Err(error) => {
-                    let errno = errors::of_connect(&error);
                     socket.forget(&link);
-                    notify::cannot_start(Told::of(&socket, &link), errno).await;
-                    socket.settle(Some(errno));
+                    notify::cannot_start(Told::of(&socket, &link), &error).await;
+                    socket.settle(Some(errors::of_connect(&error)));
                 }
             }
         });

@@ -91,7 +91,7 @@ impl Socket {
                 match self.connect(&[peer], head.init) {
                     Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
                     Err(errno) => {
-                        notify::cannot_start(Told::without_association(self), errno).await;
+                        notify::not_tried(Told::without_association(self), errno).await;
                         return true;
                     }
                 }

@@ -173,9 +173,9 @@ impl Socket {
     }
 
     /// Hands a notification to the program. As in Linux, it comes from the peer that it is about.
-    pub(super) async fn tell(&self, association: i32, peer: Option<SocketAddr>, content: &[u8]) {
+    pub(super) async fn tell(&self, association: i32, peer: Option<SocketAddr>, content: &[&[u8]]) {
         let head = Head { association, peer, ..Head::of(Kind::Notification) };
-        let _ = self.channel.give(&head, &[content]).await;
+        let _ = self.channel.give_message(&head, content).await;
     }
 }
 

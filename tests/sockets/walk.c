@@ -782,6 +782,13 @@ static void options(void)
     CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &send_info, &length) == 0);
     CHECK(length == sizeof send_info && send_info.snd_sid == 2 && send_info.snd_ppid == 77);
 
+    value = 0;
+    length = sizeof value;
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_AUTO_ASCONF, &value, &length) == 0 && value == 1);
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTO_ASCONF, &value, sizeof value) == 0);
+    value = 0;
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTO_ASCONF, &value, sizeof value), EOPNOTSUPP);
+
     struct linger linger = {.l_onoff = 1, .l_linger = 0};
     CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
     length = sizeof value;

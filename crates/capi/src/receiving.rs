@@ -158,8 +158,10 @@ unsafe fn take(
     peek: c_int,
 ) -> Outcome<bool> {
     let mut head = [0_u8; HEAD_BYTES];
-    let mut skipped = Scratch::take(place.min(size) + if peek == 0 { MAX_PIECE_BYTES } else { 0 });
-    let (skipped, spill) = skipped.0.split_at_mut(place.min(size));
+    let skip = place.min(size);
+    let room = skip + if peek == 0 { MAX_PIECE_BYTES } else { 0 };
+    let mut scratch = Scratch::take(room);
+    let (skipped, spill) = scratch.0[..room].split_at_mut(skip);
     let mut all = Vec::with_capacity(parts.len() + 3);
     all.push(iovec { iov_base: head.as_mut_ptr().cast(), iov_len: HEAD_BYTES });
     all.push(iovec { iov_base: skipped.as_mut_ptr().cast(), iov_len: skipped.len() });
@@ -337,7 +339,9 @@ impl Scratch {
         let kept =
             KEPT.try_with(|kept| kept.try_borrow_mut().map(|mut kept| std::mem::take(&mut *kept)));
         let mut buffer = kept.ok().and_then(Result::ok).unwrap_or_default();
-        buffer.resize(bytes, 0);
+        if buffer.len() < bytes {
+            buffer.resize(bytes, 0);
+        }
         Self(buffer)
     }
 }

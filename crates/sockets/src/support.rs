@@ -74,12 +74,7 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(27, "LOCAL_AUTH_CHUNKS", Get, ""),
     row(28, "GET_ASSOC_NUMBER", Get, ""),
     row(29, "GET_ASSOC_ID_LIST", Get, ""),
-    row(
-        30,
-        "AUTO_ASCONF",
-        Neither,
-        "addresses that come and go are followed with the policy `address_reconfiguration`",
-    ),
+    row(30, "AUTO_ASCONF", Both, "on for sockets with all addresses, and off for others"),
     row(31, "PEER_ADDR_THLDS", Both, ""),
     row(32, "RECVRCVINFO", Both, ""),
     row(33, "RECVNXTINFO", Both, ""),

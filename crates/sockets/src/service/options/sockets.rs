@@ -55,6 +55,14 @@ pub(super) fn set(
             }
             _ => Err(Errno::INVAL),
         },
+        // Sockets with all addresses follow those that come and go; others do not.
+        option::AUTO_ASCONF => {
+            int().and_then(|on| match (on != 0, socket.state().bound_addresses().is_empty()) {
+                (true, true) | (false, false) => Ok(()),
+                (true, false) => Err(Errno::INVAL),
+                (false, true) => Err(Errno::OPNOTSUPP),
+            })
+        }
         option::REUSE_PORT => int().map(|on| socket.state().options.flags.reuse_port = on),
         option::EXPOSE_POTENTIALLY_FAILED_STATE => assoc_value(value).and_then(|(id, how)| {
             super::only_future(socket, id, Errno::OPNOTSUPP)?;
@@ -103,6 +111,7 @@ pub(super) fn get(
         option::NODELAY => int(options.flags.nodelay),
         option::I_WANT_MAPPED_V4_ADDR => int(options.flags.mapped_v4),
         option::FRAGMENT_INTERLEAVE => int(options.flags.fragment_interleave),
+        option::AUTO_ASCONF => int(state.bound_addresses().is_empty().into()),
         option::REUSE_PORT => int(options.flags.reuse_port),
         option::EXPOSE_POTENTIALLY_FAILED_STATE => {
             Ok(answer_value(given, options.flags.expose_pf.cast_unsigned()))

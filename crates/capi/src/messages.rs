@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use libc::{c_int, iovec, msghdr};
 use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, ancillary, flag, socket_option};
 use polypath_sockets::address;
-use polypath_sockets::control::Operation;
+use polypath_sockets::control::{Abort, Operation};
 use polypath_sockets::frame::{Head, Kind, MAX_MESSAGE_BYTES, MAX_PIECE_BYTES, wanted};
 use polypath_sockets::init::InitMessage;
 use polypath_sockets::layout::Fields;
@@ -74,6 +74,14 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
         let peer = client::packed(head.peer.as_slice());
         client::ask(Operation::CheckKey, socket, (head.association, key.into()), &peer)?;
     }
+    if head.flags & flag::ABORT != 0 {
+        abort(socket, head, parts)?;
+        if !socket.is_one_to_one() {
+            // Tells the service which messages were sent before.
+            send_frame(socket.fd, head, &[], flags & PASSED_FLAGS)?;
+        }
+        return Ok(bytes);
+    }
     let flags = flags & PASSED_FLAGS;
     if bytes <= MAX_PIECE_BYTES {
         send_frame(socket.fd, head, parts, flags)?;
@@ -83,6 +91,20 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
         send_large(socket.fd, head, parts, flags)?;
     }
     Ok(bytes)
+}
+
+/// Ends an association at once, and not behind the messages that wait: what it says is for the peer.
+fn abort(socket: Sctp, head: &Head, parts: &[iovec]) -> Outcome<()> {
+    /// Most bytes of a reason: it has to fit into a packet.
+    const MOST: usize = 8192;
+    let mut reason = Vec::new();
+    for part in parts {
+        let count = part.iov_len.min(MOST - reason.len());
+        reason.extend(memory::copy_in(part.iov_base, count)?);
+    }
+    let all = head.flags & flag::SENDALL != 0;
+    let bytes = Abort { peer: head.peer, reason }.encoded();
+    client::ask(Operation::Abort, socket, (head.association, all.into()), &bytes).map(drop)
 }
 
 /// Bytes of messages that may wait to be sent.

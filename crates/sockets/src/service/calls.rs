@@ -10,7 +10,7 @@ use super::options::{self, Options};
 use super::socket::Socket;
 use super::{Service, status};
 use crate::address;
-use crate::control::{Operation, Reply, Request};
+use crate::control::{Abort, Operation, Reply, Request};
 use crate::init::InitMessage;
 use crate::layout::Fields;
 use crate::names::Style;
@@ -80,6 +80,11 @@ async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Res
         Operation::CheckKey => {
             let peer = address::read(&request.bytes).map(|(peer, _)| peer);
             options::check_key(&socket, request.first, peer, request.second)?;
+            (done, None)
+        }
+        Operation::Abort => {
+            let abort = Abort::decode(&request.bytes).ok_or(Errno::INVAL)?;
+            socket.abort((request.first, request.second != 0), abort).await?;
             (done, None)
         }
         Operation::IsListening => (Reply::value(socket.is_listening().into()), None),

@@ -192,13 +192,19 @@ impl Link {
         let _ = self.outgoing.send(outgoing).await;
     }
 
+    /// Ends the association at once: what waits is lost, and the peer may never take it.
+    pub(super) async fn abort(&self, reason: Bytes) {
+        match self.association.get() {
+            Some(association) => association.abort(reason),
+            None => self.enqueue(Outgoing::Abort(reason)).await,
+        }
+    }
+
     /// The program has closed the socket.
     pub(super) async fn leave(self: Arc<Self>, aborts: bool) {
-        match self.association.get().filter(|_| aborts) {
-            // At once: what waits is lost, and the peer may never take it.
-            Some(association) => association.abort(Bytes::new()),
-            None if aborts => self.enqueue(Outgoing::Abort(Bytes::new())).await,
-            None => self.enqueue(Outgoing::End).await,
+        match aborts {
+            true => self.abort(Bytes::new()).await,
+            false => self.enqueue(Outgoing::End).await,
         }
     }
 
@@ -251,12 +257,17 @@ impl Link {
     async fn give_back(&self, socket: &Arc<Socket>, mut waiting: OutgoingQueue, errno: Errno) {
         waiting.close();
         while let Some(outgoing) = waiting.recv().await {
-            if let Outgoing::Message { message, .. } = outgoing
-                && !message.is_empty()
-            {
-                let owner = self.owner(socket);
-                notify::not_sent(Told::of(&owner, self), &sent(&message), errno).await;
-            }
+            self.refuse(socket, outgoing, errno).await;
+        }
+    }
+
+    /// Tells the program of a message that the association does not get.
+    pub(super) async fn refuse(&self, socket: &Arc<Socket>, outgoing: Outgoing, errno: Errno) {
+        if let Outgoing::Message { message, .. } = outgoing
+            && !message.is_empty()
+        {
+            let owner = self.owner(socket);
+            notify::not_sent(Told::of(&owner, self), &sent(&message), errno).await;
         }
     }
 

@@ -424,8 +424,9 @@ async fn an_association_that_its_peer_has_ended_leaves_nothing_behind() {
     client.connect(&[at("127.0.0.76:8000")], InitMessage::default()).unwrap();
     client.connected().await.unwrap();
     let link = loop {
-        match server.state().links().next() {
-            Some(link) => break Arc::downgrade(link),
+        let link = server.state().links().next().map(Arc::downgrade);
+        match link {
+            Some(link) => break link,
             None => tokio::task::yield_now().await,
         }
     };

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use polypath::AssociationOptions;
+use rustix::io::Errno;
 
 use super::{Socket, State};
 use crate::abi::flag;
+use crate::control::Abort;
 use crate::frame::{HEAD_BYTES, Head, Kind, MAX_MESSAGE_BYTES, wanted};
 use crate::service::link::{Link, Outgoing};
 use crate::service::notify::{self, Told};
@@ -76,8 +78,57 @@ impl Socket {
         }
     }
 
+    /// `SCTP_ABORT`: ends an association, or all of them, whatever waits.
+    pub(in crate::service) async fn abort(
+        &self,
+        (id, is_all): (i32, bool),
+        abort: Abort,
+    ) -> Result<(), Errno> {
+        let head = Head { association: id, peer: abort.peer, ..Head::of(Kind::Data) };
+        let links = {
+            let state = self.state();
+            match is_all && !self.is_one_to_one() {
+                true => state.links.values().cloned().collect(),
+                false => Vec::from_iter(self.link_for(&state, &head)),
+            }
+        };
+        let is_repeated = self.aborted(&head).is_some();
+        match (links.is_empty(), self.is_one_to_one()) {
+            (true, true) => return Err(Errno::PIPE),
+            (true, false) if !is_repeated => return Err(Errno::INVAL),
+            (false, false) => self.state().aborted.extend(links.iter().cloned()),
+            _ => {}
+        }
+        let reason = Bytes::from(abort.reason);
+        for link in links {
+            link.abort(reason.clone()).await;
+        }
+        Ok(())
+    }
+
+    /// The association that was aborted and that a frame is meant for: what follows on the abort is meant for another one.
+    fn aborted(&self, head: &Head) -> Option<Arc<Link>> {
+        let state = self.state();
+        let is_meant = |link: &&Arc<Link>| match head.peer {
+            Some(peer) => link.has_peer(peer),
+            None => link.id == head.association || head.flags & flag::SENDALL != 0,
+        };
+        state.aborted.iter().find(is_meant).cloned()
+    }
+
     /// A message of the program; whether there may be more.
     async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) -> bool {
+        if let Some(link) = self.aborted(head) {
+            match head.flags & flag::ABORT != 0 {
+                // All that was sent before the abort has come.
+                true => self.state().aborted.retain(|one| !Arc::ptr_eq(one, &link)),
+                false => {
+                    let message = Outgoing::new(&completed(&link, *head), payload);
+                    link.refuse(self, message, Errno::CONNABORTED).await;
+                }
+            }
+            return true;
+        }
         let links = {
             let state = self.state();
             match head.flags & flag::SENDALL != 0 && !self.is_one_to_one() {

@@ -55,6 +55,8 @@ pub(super) struct State {
     /// What `SO_ERROR` gives next.
     error: Option<Errno>,
     links: BTreeMap<i32, Arc<Link>>,
+    /// Associations that were aborted, as long as messages to them may be on the way through the descriptor.
+    aborted: Vec<Arc<Link>>,
     next_association: i32,
     is_closed: bool,
     /// The association of a one-to-one socket has ended.
@@ -89,6 +91,7 @@ impl Socket {
                 connecting: 0,
                 error: None,
                 links: BTreeMap::new(),
+                aborted: Vec::new(),
                 next_association: FIRST_ASSOCIATION,
                 is_closed: false,
                 has_ended: false,

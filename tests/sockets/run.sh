@@ -140,6 +140,23 @@ PYTHON
 if [[ $(id -u) != 0 ]]; then
     skip net "two paths need root"
 fi
+say "== programs of other users are refused, also where they can reach the socket"
+others=(setpriv --reuid=65534 --regid=65534 --clear-groups env POLYPATH_SOCKETS="$work/open" LD_PRELOAD="$work/root/lib/libpolypath.so.0")
+"${with[@]}" true
+socket=$(find "$XDG_RUNTIME_DIR/polypath" -type s -name "*-udp-$port")
+[[ $(stat -c %a "$(dirname "$socket")") == 700 && $(stat -c %a "$socket") == 600 ]]
+# A door that should not be there.
+chmod 711 "$work"
+ln "$socket" "$work/open"
+chmod 666 "$work/open"
+attempt='import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)'
+POLYPATH_SOCKETS=$work/open LD_PRELOAD=$work/root/lib/libpolypath.so.0 python3 -c "$attempt"
+if "${others[@]}" python3 -c "$attempt" 2> "$work/error"; then
+    say "another user got a socket"
+    exit 1
+fi
+grep -q "Network is down" "$work/error" || { cat "$work/error"; exit 1; }
+
 say "== two hosts, two paths, one of them cut"
 for side in a b; do
     space=pp-sockets-$side-$$

@@ -128,7 +128,12 @@ fn look(fd: c_int, flags: c_int) -> Outcome<Option<(Head, usize)>> {
     let mut head = [0_u8; HEAD_BYTES];
     let flags = flags | libc::MSG_PEEK | libc::MSG_TRUNC;
     // SAFETY: the buffer has so many bytes.
-    let size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
+    let mut size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
+    if size < 0 && Fault::last() == Fault(libc::ECONNRESET) {
+        // The service has closed its end without having read everything, which the system reports once, before what there is to read.
+        // SAFETY: as above.
+        size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
+    }
     match usize::try_from(size).map_err(|_| Fault::last())? {
         0 => Ok(None),
         size => {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, recv,
@@ -56,11 +57,8 @@ impl Channel {
         self.fd
             .async_io(Interest::READABLE, || {
                 let mut head = [0_u8; HEAD_BYTES];
-                let (got, size) = recv(
-                    &self.fd,
-                    &mut head,
-                    RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT,
-                )?;
+                let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+                let (got, size) = despite_reset(|| recv(&self.fd, &mut head, flags))?;
                 Ok((size > 0).then(|| (Head::decode(&head[..got]), size)))
             })
             .await
@@ -69,7 +67,7 @@ impl Channel {
     /// Takes the next frame, which [`peek`](Self::peek) has seen with this size; gives what follows the head.
     pub(super) fn take(&self, size: usize) -> io::Result<Bytes> {
         let mut frame = Vec::with_capacity(size);
-        recv(&self.fd, spare_capacity(&mut frame), RecvFlags::DONTWAIT)?;
+        despite_reset(|| recv(&self.fd, spare_capacity(&mut frame), RecvFlags::DONTWAIT))?;
         let frame = Bytes::from(frame);
         Ok(frame.slice(HEAD_BYTES.min(frame.len())..))
     }
@@ -80,7 +78,9 @@ impl Channel {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-        let got = recvmsg(&self.fd, &mut [IoSliceMut::new(&mut frame)], &mut ancillary, flags)?;
+        let got = despite_reset(|| {
+            recvmsg(&self.fd, &mut [IoSliceMut::new(&mut frame)], &mut ancillary, flags)
+        })?;
         let annex = ancillary.drain().find_map(|item| match item {
             RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
             _ => None,
@@ -96,7 +96,7 @@ impl Channel {
 
     /// Takes the next frame, and does not look at it.
     pub(super) fn skip(&self) -> io::Result<()> {
-        recv(&self.fd, &mut [0_u8; 1], RecvFlags::DONTWAIT)?;
+        despite_reset(|| recv(&self.fd, &mut [0_u8; 1], RecvFlags::DONTWAIT))?;
         Ok(())
     }
 
@@ -148,6 +148,15 @@ impl Channel {
     pub(super) fn close(&self) {
         // Fails if the program has closed its end, which is as good.
         let _ = shutdown(&self.fd, Shutdown::Both);
+    }
+}
+
+/// Receives, also where the program has closed its end without having read everything: the system reports that once, before what the program
+/// had sent.
+fn despite_reset<T>(mut receive: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    match receive() {
+        Err(Errno::CONNRESET) => receive(),
+        done => done,
     }
 }
 

@@ -154,16 +154,22 @@ impl Service {
         });
     }
 
-    /// Waits until there has been no socket for `patience`.
+    /// Waits until there has been no socket for `patience`, and no association is there that shuts down: programs that begin meanwhile find the
+    /// service, which has the UDP port.
     async fn rested(&self, patience: Duration) {
         loop {
             let changed = self.idle.notified();
-            if lock(&self.sockets).is_empty() {
-                if tokio::time::timeout(patience, changed).await.is_err() {
-                    return;
-                }
-            } else {
+            if !lock(&self.sockets).is_empty() {
                 changed.await;
+                continue;
+            }
+            let rest = async {
+                tokio::time::sleep(patience).await;
+                self.endpoint.idle().await;
+            };
+            tokio::select! {
+                () = rest => return,
+                () = changed => {}
             }
         }
     }

@@ -436,3 +436,28 @@ async fn an_association_that_its_peer_has_ended_leaves_nothing_behind() {
     }
     assert!(server.state().links().next().is_none());
 }
+
+/// A program that is over before it has read its notifications.
+#[tokio::test]
+async fn what_was_sent_arrives_although_notifications_were_not_read() {
+    let (service, port) = service("127.0.0.77");
+    let (server, server_fd) = open(&service, Style::OneToMany, port);
+    server.bind(&[at("127.0.0.77:8100")]).unwrap();
+    server.listen(1).unwrap();
+    let (client, fd) = open(&service, Style::OneToMany, port);
+    let all = [1_u8; 14];
+    options::set(&client, IPPROTO_SCTP, option::EVENTS, &all).unwrap();
+    client.connect(&[at("127.0.0.77:8100")], InitMessage::default()).unwrap();
+    client.connected().await.unwrap();
+    let told = tokio::io::unix::AsyncFd::new(fd.try_clone().unwrap()).unwrap();
+    drop(told.readable().await.unwrap());
+    drop(told);
+    let head = Head { peer: Some(at("127.0.0.77:8100")), ..Head::of(Kind::Data) };
+    for number in 0..20 {
+        send(&fd, &head, &[number]);
+    }
+    drop(fd);
+    for number in 0..20 {
+        assert_eq!(frame(&server_fd).await.1, [number]);
+    }
+}

@@ -530,12 +530,17 @@ static void failures(void)
     struct sockaddr_in address = at("127.0.0.1", port_of(b));
     char block[9000], buffer[10000];
     memset(block, 'm', sizeof block);
-    /* More than the queue of the other descriptor and the window take. */
-    for (int n = 0; n < 220; n++)
-        CHECK(sctp_sendmsg(a, block, sizeof block, (struct sockaddr *)&address, sizeof address, htonl(70 + n), SCTP_UNORDERED,
-                           1, 0, 1000 + n) == sizeof block);
+    /* More than the queue of the other descriptor and the window take, and perhaps more than all others take. */
+    int sent = 0;
+    CHECK(fcntl(a, F_SETFL, O_NONBLOCK) == 0);
+    while (sent < 220 && sctp_sendmsg(a, block, sizeof block, (struct sockaddr *)&address, sizeof address, htonl(70 + sent),
+                                      SCTP_UNORDERED, 1, 0, 1000 + sent) == sizeof block)
+        sent++;
+    CHECK(sent == 220 || errno == EAGAIN);
+    CHECK(fcntl(a, F_SETFL, 0) == 0);
     sctp_assoc_t here;
     expect_change(a, SCTP_COMM_UP, &here);
+    ready(b, POLLIN, 5000);
     /* The abort does not wait for them. */
     struct sctp_sndinfo info = {.snd_assoc_id = here, .snd_flags = SCTP_ABORT};
     struct iovec part = {(void *)"because", 7};
@@ -570,7 +575,7 @@ static void failures(void)
         delivered += !(flags & MSG_NOTIFICATION);
     } while (!(flags & MSG_NOTIFICATION) || told->sn_assoc_change.sac_state != SCTP_COMM_LOST);
     /* The peer has discarded what it had acknowledged and not delivered. */
-    CHECK(back > 50 && back + delivered > 150);
+    CHECK(back > 0 && back + delivered > sent / 2);
     unsigned char *chunk = told->sn_assoc_change.sac_info;
     int length = got - (int)sizeof told->sn_assoc_change;
     CHECK(length >= 4 && chunk[0] == 6 && chunk[2] * 256 + chunk[3] == length);

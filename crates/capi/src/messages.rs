@@ -75,12 +75,7 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
         client::ask(Operation::CheckKey, socket, (head.association, key.into()), &peer)?;
     }
     if head.flags & flag::ABORT != 0 {
-        abort(socket, head, parts)?;
-        if !socket.is_one_to_one() {
-            // Tells the service which messages were sent before.
-            send_frame(socket.fd, head, &[], flags & PASSED_FLAGS)?;
-        }
-        return Ok(bytes);
+        return abort(socket, head, parts).map(|()| bytes);
     }
     let flags = flags & PASSED_FLAGS;
     if bytes <= MAX_PIECE_BYTES {

@@ -94,6 +94,12 @@ impl Channel {
         Ok(frame.into())
     }
 
+    /// Bytes of the frames that the program has sent and that were not taken.
+    pub(super) fn unread(&self) -> usize {
+        let bytes = rustix::io::ioctl_fionread(&self.fd).unwrap_or(0);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
     /// Takes the next frame, and does not look at it.
     pub(super) fn skip(&self) -> io::Result<()> {
         despite_reset(|| recv(&self.fd, &mut [0_u8; 1], RecvFlags::DONTWAIT))?;

@@ -180,7 +180,8 @@ impl Link {
         Arc::clone(lock(&self.moved).as_ref().unwrap_or(first))
     }
 
-    pub(super) async fn enqueue(&self, mut outgoing: Outgoing) {
+    /// Waits until there is room for what is to be done; gives it back if the association has ended.
+    pub(super) async fn enqueue(&self, mut outgoing: Outgoing) -> Option<Outgoing> {
         if let Outgoing::Message { message, share, .. } = &mut outgoing
             && message.len() > MAX_PIECE_BYTES
         {
@@ -188,15 +189,14 @@ impl Link {
             let all = Arc::clone(&self.large).acquire_many_owned(kib.min(LARGE_KIB)).await;
             *share = all.ok();
         }
-        // Fails when the association has ended.
-        let _ = self.outgoing.send(outgoing).await;
+        self.outgoing.send(outgoing).await.err().map(|refused| refused.0)
     }
 
     /// Ends the association at once: what waits is lost, and the peer may never take it.
     pub(super) async fn abort(&self, reason: Bytes) {
         match self.association.get() {
             Some(association) => association.abort(reason),
-            None => self.enqueue(Outgoing::Abort(reason)).await,
+            None => drop(self.enqueue(Outgoing::Abort(reason)).await),
         }
     }
 
@@ -204,7 +204,7 @@ impl Link {
     pub(super) async fn leave(self: Arc<Self>, aborts: bool) {
         match aborts {
             true => self.abort(Bytes::new()).await,
-            false => self.enqueue(Outgoing::End).await,
+            false => drop(self.enqueue(Outgoing::End).await),
         }
     }
 

@@ -31,13 +31,15 @@ impl Socket {
                 // As long as it lies there, the descriptor is not writable.
                 self.wait_for_settlement().await;
             }
-            let payload = match head {
-                Some(head) if head.rest > 0 => self.large(size, head.rest),
-                _ => self.channel.take(size).map(Some),
-            };
-            let Ok(payload) = payload else { break };
+            let Ok((payload, aborted)) = self.take(head.as_ref(), size) else { break };
             // What cannot be read is left out, as any other nonsense.
             let Some(payload) = payload else { continue };
+            if let Some(link) = aborted {
+                let head = head.unwrap_or(Head::of(Kind::Data));
+                let message = Outgoing::new(&completed(&link, head), payload);
+                link.refuse(&self, message, Errno::CONNABORTED).await;
+                continue;
+            }
             match head {
                 Some(head) if head.kind == Kind::Data => {
                     let goes_on = self.outgoing(&head, payload).await;
@@ -52,16 +54,32 @@ impl Socket {
         self.finish().await;
     }
 
-    /// A message of which `rest` bytes are in the annex of its frame; `None` if it cannot be read, or is larger than may wait to be sent.
-    fn large(&self, size: usize, rest: u32) -> io::Result<Option<Bytes>> {
-        let options = AssociationOptions::of(&self.state().options.association);
+    /// Takes the next frame; `None` if it cannot be read, or is larger than may wait to be sent. Also gives the association, if one was
+    /// aborted after the frame was sent to it.
+    fn take(
+        &self,
+        head: Option<&Head>,
+        size: usize,
+    ) -> io::Result<(Option<Bytes>, Option<Arc<Link>>)> {
+        // As long as it is locked, nothing is aborted.
+        let mut state = self.state();
+        let aborted = head.filter(|head| head.kind == Kind::Data);
+        let aborted = aborted.and_then(|head| state.aborted_for(head));
+        for (_, left) in &mut state.aborted {
+            *left = left.saturating_sub(size);
+        }
+        state.aborted.retain(|(_, left)| *left > 0);
+        let Some(rest) = head.map(|head| head.rest).filter(|rest| *rest > 0) else {
+            return Ok((Some(self.channel.take(size)?), aborted));
+        };
+        let options = AssociationOptions::of(&state.options.association);
         let limit = options.send_buffer_bytes.unwrap_or(0).min(MAX_MESSAGE_BYTES);
         if size as u64 + u64::from(rest) > limit + HEAD_BYTES as u64 {
-            return self.channel.skip().map(|()| None);
+            return self.channel.skip().map(|()| (None, aborted));
         }
         match self.channel.take_with_annex(size, rest) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
-            read => Ok(read.ok()),
+            read => Ok((read.ok(), aborted)),
         }
     }
 
@@ -86,18 +104,19 @@ impl Socket {
     ) -> Result<(), Errno> {
         let head = Head { association: id, peer: abort.peer, ..Head::of(Kind::Data) };
         let links = {
-            let state = self.state();
-            match is_all && !self.is_one_to_one() {
+            let mut state = self.state();
+            let links = match is_all && !self.is_one_to_one() {
                 true => state.links.values().cloned().collect(),
                 false => Vec::from_iter(self.link_for(&state, &head)),
+            };
+            let unread = self.channel.unread();
+            if !self.is_one_to_one() && unread > 0 {
+                state.aborted.extend(links.iter().map(|link| (Arc::clone(link), unread)));
             }
+            links
         };
-        let is_repeated = self.aborted(&head).is_some();
-        match (links.is_empty(), self.is_one_to_one()) {
-            (true, true) => return Err(Errno::PIPE),
-            (true, false) if !is_repeated => return Err(Errno::INVAL),
-            (false, false) => self.state().aborted.extend(links.iter().cloned()),
-            _ => {}
+        if links.is_empty() {
+            return Err(if self.is_one_to_one() { Errno::PIPE } else { Errno::INVAL });
         }
         let reason = Bytes::from(abort.reason);
         for link in links {
@@ -106,29 +125,8 @@ impl Socket {
         Ok(())
     }
 
-    /// The association that was aborted and that a frame is meant for: what follows on the abort is meant for another one.
-    fn aborted(&self, head: &Head) -> Option<Arc<Link>> {
-        let state = self.state();
-        let is_meant = |link: &&Arc<Link>| match head.peer {
-            Some(peer) => link.has_peer(peer),
-            None => link.id == head.association || head.flags & flag::SENDALL != 0,
-        };
-        state.aborted.iter().find(is_meant).cloned()
-    }
-
     /// A message of the program; whether there may be more.
     async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) -> bool {
-        if let Some(link) = self.aborted(head) {
-            match head.flags & flag::ABORT != 0 {
-                // All that was sent before the abort has come.
-                true => self.state().aborted.retain(|one| !Arc::ptr_eq(one, &link)),
-                false => {
-                    let message = Outgoing::new(&completed(&link, *head), payload);
-                    link.refuse(self, message, Errno::CONNABORTED).await;
-                }
-            }
-            return true;
-        }
         let links = {
             let state = self.state();
             match head.flags & flag::SENDALL != 0 && !self.is_one_to_one() {
@@ -160,12 +158,17 @@ impl Socket {
 
     /// Waits until an association takes what is to be done. Meanwhile the end of the descriptor is behind what lies there, so that a program
     /// which is gone, and whose associations are to be aborted then, has to be looked for; false if that is so.
-    async fn pass_on(&self, link: &Link, outgoing: Outgoing) -> bool {
+    async fn pass_on(self: &Arc<Self>, link: &Link, outgoing: Outgoing) -> bool {
         let mut enqueued = pin!(link.enqueue(outgoing));
         loop {
             tokio::select! {
                 biased;
-                () = &mut enqueued => return true,
+                refused = &mut enqueued => {
+                    if let Some(outgoing) = refused {
+                        link.refuse(self, outgoing, Errno::CONNABORTED).await;
+                    }
+                    return true;
+                }
                 () = tokio::time::sleep(ABANDONED_CHECK) => {
                     if self.state().options.aborts_on_close() && self.channel.is_hung_up() {
                         return false;
@@ -193,6 +196,17 @@ impl Socket {
         for link in links {
             link.enqueue(Outgoing::End).await;
         }
+    }
+}
+
+impl State {
+    /// The association that was aborted after a frame was sent to it.
+    fn aborted_for(&self, head: &Head) -> Option<Arc<Link>> {
+        let is_meant = |link: &Link| match head.peer {
+            Some(peer) => link.has_peer(peer),
+            None => link.id == head.association,
+        };
+        self.aborted.iter().find(|(link, _)| is_meant(link)).map(|(link, _)| Arc::clone(link))
     }
 }
 

@@ -55,8 +55,9 @@ pub(super) struct State {
     /// What `SO_ERROR` gives next.
     error: Option<Errno>,
     links: BTreeMap<i32, Arc<Link>>,
-    /// Associations that were aborted, as long as messages to them may be on the way through the descriptor.
-    aborted: Vec<Arc<Link>>,
+    /// Associations that were aborted, each with the bytes of frames that were in the descriptor then: messages in there are meant for it, and
+    /// not for the next one with the peer.
+    aborted: Vec<(Arc<Link>, usize)>,
     next_association: i32,
     is_closed: bool,
     /// The association of a one-to-one socket has ended.

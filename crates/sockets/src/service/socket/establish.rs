@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
-use polypath::{Association, BoundPort, Peer};
+use polypath::{Association, AssociationConfig, BoundPort, ConnectError, ConnectRefusal, Peer};
 use rustix::io::Errno;
 
 use super::{Socket, State, names_of, peer_of};
@@ -17,6 +18,10 @@ use crate::service::{errors, notify};
 
 /// Sockets that a peer's associations may wait for, where the program names no backlog.
 const DEFAULT_BACKLOG: usize = 128;
+
+/// How often, and how long in between, it is looked whether an association that has ended is gone.
+const REMAINS_TRIES: usize = 50;
+const REMAINS_PAUSE: Duration = Duration::from_millis(2);
 
 impl Socket {
     /// `listen`.
@@ -128,7 +133,7 @@ impl Socket {
         drop(state);
         let (socket, id) = (Arc::clone(self), link.id);
         tokio::spawn(async move {
-            let outcome = from.connect(&peer, config).await;
+            let outcome = attempt(&from, &peer, &config).await;
             drop(from);
             match outcome {
                 Ok(association) => {
@@ -225,4 +230,21 @@ impl Socket {
         socket.state().links.insert(id, link);
         Ok(theirs)
     }
+}
+
+/// Begins an association. The one before with the peer may have ended, as the program has heard, and still be in the endpoint's table.
+async fn attempt(
+    from: &BoundPort,
+    peer: &Peer,
+    config: &AssociationConfig,
+) -> Result<Association, ConnectError> {
+    for _ in 0..REMAINS_TRIES {
+        match from.connect(peer, config.clone()).await {
+            Err(ConnectError::Invalid(ConnectRefusal::AlreadyConnected)) => {
+                tokio::time::sleep(REMAINS_PAUSE).await;
+            }
+            outcome => return outcome,
+        }
+    }
+    from.connect(peer, config.clone()).await
 }

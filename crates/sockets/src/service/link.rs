@@ -299,9 +299,9 @@ impl Link {
         self: Arc<Self>,
         socket: Arc<Socket>,
         association: Arc<Association>,
+        // Cost memory, so that they are there only where a program listens.
+        mut events: Option<Events>,
     ) {
-        // Costs memory, so that it is there only where a program listens.
-        let mut events: Option<Events> = None;
         let mut peer = peer_of(&association);
         let mut has_events = true;
         let ended = loop {

@@ -90,6 +90,10 @@ docs: setup-docs ## the documentation as a site with offline search, in target/b
 	scripts/check_book.py "$(TARGET_DIR)/book"
 	@echo "docs: $(abspath $(TARGET_DIR))/book/index.html"
 
+.PHONY: install-capi
+install-capi: ## library, header and polypath.pc of the sockets API for C programs, and `polypath`, below PREFIX (/usr/local); DESTDIR for packages
+	scripts/install_capi.sh
+
 .PHONY: release-check
 release-check: setup-rust ## whether the crates and the Python wheel can be built and installed from their packages alone, and the MSRV; minutes
 	scripts/check_packages.py

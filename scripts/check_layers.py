@@ -97,7 +97,7 @@ LAYERS: dict[str, Layers] = {
         ("state",),
         ("association", "driver"),
         ("endpoint", "events"),
-        ("builder", "port", "sctp_stream", "stream", "system"),
+        ("builder", "port", "rebind", "sctp_stream", "stream", "system"),
     ),
     "polypath-meter": (
         ("calendar", "clock", "ensure", "gate", "payload", "processor", "text"),

@@ -141,6 +141,7 @@ socket_programs() {
     have iperf3 || packages+=(iperf3)
     have sctp_test || packages+=(lksctp-tools)
     [[ -e /usr/include/netinet/sctp.h ]] || packages+=(libsctp-dev)
+    have pkg-config || packages+=(pkg-config)
     [[ ${#packages[@]} == 0 ]] || apt_install "programs with SCTP sockets" "${packages[@]}"
 }
 

@@ -11,7 +11,7 @@ need() {
     done
 }
 
-need cc iperf3 sctp_test sctp_darn python3
+need cc iperf3 pkg-config readelf sctp_test sctp_darn python3
 [[ -e /usr/include/netinet/sctp.h ]] || skip interop "libsctp-dev is not installed: make setup-interop"
 
 build_programs
@@ -55,6 +55,27 @@ wait_for() {
 say "== the API, call by call"
 cc -Wall -Wextra -Werror -O1 -o "$work/walk" tests/sockets/walk.c -lsctp
 "${with[@]}" "$work/walk"
+
+say "== programs that are linked with the library, whose header and pkg-config file are installed"
+python3 tests/sockets/compare_header.py
+PREFIX=$work/root POLYPATH_PROGRAMS=$POLYPATH_PROGRAMS scripts/install_capi.sh
+export PKG_CONFIG_PATH=$work/root/lib/pkgconfig
+read -ra shared <<< "$(pkg-config --cflags --libs polypath)"
+read -ra static <<< "$(pkg-config --cflags polypath) -Wl,-Bstatic -lpolypath -Wl,-Bdynamic $(pkg-config --libs --static polypath)"
+cc -Wall -Wextra -Werror -O1 -o "$work/walk-shared" tests/sockets/walk.c "${shared[@]}"
+cc -Wall -Wextra -Werror -O1 -o "$work/walk-static" tests/sockets/walk.c -L"$work/root/lib" "${static[@]}"
+readelf -d "$work/walk-shared" | grep "NEEDED.*libpolypath.so.0" > /dev/null
+! readelf -d "$work/walk-static" | grep "NEEDED.*libpolypath"
+# They find the service by its path, or start that of the user, which has the usual UDP port: that is for a network of its own, below.
+socket=$(find "$XDG_RUNTIME_DIR/polypath" -type s)
+for kind in shared static; do
+    LD_LIBRARY_PATH=$work/root/lib POLYPATH_SOCKETS=$socket POLYPATH_SOCKETS_SETTINGS=udp-port=$port "$work/walk-$kind"
+done
+if PATH=/nowhere XDG_RUNTIME_DIR=$work "$work/walk-static" 2> "$work/error"; then
+    say "a program had sockets without a service"
+    exit 1
+fi
+grep -q "install it in PATH" "$work/error" || { cat "$work/error"; exit 1; }
 
 say "== sctp_test (lksctp-tools), one-to-many"
 begin "$work/receiver" "${with[@]}" stdbuf -oL sctp_test -H 127.0.0.1 -P 6100 -l
@@ -101,11 +122,41 @@ set +e
 [[ $? == 2 ]] && grep -q "cannot run no-such-program" "$work/error" || { cat "$work/error"; exit 1; }
 "${with[@]}" --set policies.rto.mim=1 true 2> "$work/error"
 [[ $? == 2 ]] && grep -q "did you mean" "$work/error" || { cat "$work/error"; exit 1; }
+printf 'preset = "cmt"\nencapsulation-port = 1\n' > "$work/with.toml"
+"${with[@]}" --config "$work/with.toml" true 2> "$work/error"
+[[ $? == 2 ]] && grep -q "with.toml:2:1: unknown key" "$work/error" || { cat "$work/error"; exit 1; }
 set -e
+printf 'local_encapsulation_port = %s\nencapsulation_port = %s\npaths = "all"\nset = ["outbound_streams=77"]\n' \
+    "$port" "$port" > "$work/with.toml"
+"$polypath" with --config "$work/with.toml" --set outbound_streams=78 python3 - << 'PYTHON'
+import os, socket, struct
+settings = os.environ["POLYPATH_SOCKETS_SETTINGS"].splitlines()
+assert "paths=all" in settings and settings[1:3] == ["set=outbound_streams=77", "set=outbound_streams=78"], settings
+one = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)
+streams = struct.unpack("4H", one.getsockopt(132, 2, 8))[0]
+assert streams == 78, streams
+PYTHON
 
 if [[ $(id -u) != 0 ]]; then
     skip net "two paths need root"
 fi
+say "== programs of other users are refused, also where they can reach the socket"
+others=(setpriv --reuid=65534 --regid=65534 --clear-groups env POLYPATH_SOCKETS="$work/open" LD_PRELOAD="$work/root/lib/libpolypath.so.0")
+"${with[@]}" true
+socket=$(find "$XDG_RUNTIME_DIR/polypath" -type s -name "*-udp-$port")
+[[ $(stat -c %a "$(dirname "$socket")") == 700 && $(stat -c %a "$socket") == 600 ]]
+# A door that should not be there.
+chmod 711 "$work"
+ln "$socket" "$work/open"
+chmod 666 "$work/open"
+attempt='import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)'
+POLYPATH_SOCKETS=$work/open LD_PRELOAD=$work/root/lib/libpolypath.so.0 python3 -c "$attempt"
+if "${others[@]}" python3 -c "$attempt" 2> "$work/error"; then
+    say "another user got a socket"
+    exit 1
+fi
+grep -q "Network is down" "$work/error" || { cat "$work/error"; exit 1; }
+
 say "== two hosts, two paths, one of them cut"
 for side in a b; do
     space=pp-sockets-$side-$$
@@ -123,6 +174,7 @@ for path in 1 2; do
         tc -n "${spaces[${end%:*}]}" qdisc add dev "ps$path-${end#*:}" root tbf rate 50mbit burst 32k latency 20ms
     done
 done
+PATH=$work/root/bin:$PATH ip netns exec "${spaces[0]}" "$work/walk-static"
 in_a=(ip netns exec "${spaces[0]}" "$polypath" with)
 in_b=(ip netns exec "${spaces[1]}" "$polypath" with)
 begin "$work/two" "${in_b[@]}" iperf3 -s -1 --forceflush

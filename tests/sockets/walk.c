@@ -3,9 +3,9 @@
  * `polypath with`; where the kernel has SCTP, it can be run by itself to see what Linux does. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sctp.h>
 #include <netinet/in.h>
 #include <netinet/sctp.h>
 #include <poll.h>
@@ -17,13 +17,24 @@
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char *step = "start";
+static volatile int line;
+
+/* Says where it hangs. */
+static void on_alarm(int number)
+{
+    (void)number;
+    fprintf(stderr, "walk: %s: line %d or behind: no end\n", step, line);
+    _exit(1);
+}
 
 #define CHECK(condition)                                                                                     \
     do {                                                                                                     \
+        line = __LINE__;                                                                                     \
         if (!(condition)) {                                                                                  \
             fprintf(stderr, "walk: %s: line %d: %s (errno %d: %s)\n", step, __LINE__, #condition, errno,      \
                     strerror(errno));                                                                        \
@@ -110,7 +121,7 @@ static void expect_change(int fd, int state, sctp_assoc_t *id)
     struct sctp_sndrcvinfo info;
     int flags, got = receive(fd, buffer, sizeof buffer, &info, &flags);
     union sctp_notification *told = (union sctp_notification *)buffer;
-    CHECK(got == (int)sizeof told->sn_assoc_change && (flags & MSG_NOTIFICATION));
+    CHECK(got >= (int)sizeof told->sn_assoc_change && (flags & MSG_NOTIFICATION));
     CHECK(told->sn_header.sn_type == SCTP_ASSOC_CHANGE && told->sn_header.sn_length == (unsigned)got);
     CHECK(told->sn_assoc_change.sac_state == state);
     if (id)
@@ -186,6 +197,7 @@ static void streams_of_one_association(void)
     char buffer[70000];
     CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 5 && (flags & MSG_EOR));
     CHECK(!memcmp(buffer, "first", 5) && info.sinfo_stream == 3 && ntohl(info.sinfo_ppid) == 46);
+    CHECK((int)(info.sinfo_cumtsn - info.sinfo_tsn) >= 0);
     struct iovec part = {buffer, 4};
     char control[256];
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
@@ -197,6 +209,7 @@ static void streams_of_one_association(void)
         if (item->cmsg_level == IPPROTO_SCTP && item->cmsg_type == SCTP_RCVINFO)
             received = (struct sctp_rcvinfo *)CMSG_DATA(item);
     CHECK(received && received->rcv_sid == 4 && ntohl(received->rcv_ppid) == 47 && (received->rcv_flags & SCTP_UNORDERED));
+    CHECK(received->rcv_tsn == info.sinfo_tsn + 1 && (int)(received->rcv_cumtsn - received->rcv_tsn) >= 0);
     /* What did not fit is readable, and comes next. */
     CHECK(ready(accepted, POLLIN, 0) & POLLIN);
     CHECK(recv(accepted, buffer, sizeof buffer, 0) == 6 && !memcmp(buffer, "nd one", 6));
@@ -215,6 +228,7 @@ static void streams_of_one_association(void)
     /* The end: nothing more is sent, the other direction goes on until it is read. */
     memset(buffer, 'x', sizeof buffer);
     CHECK(write(accepted, buffer, 60000) == 60000);
+    CHECK(ready(client, POLLIN, 5000) & POLLIN);
     CHECK(shutdown(client, SHUT_WR) == 0);
     CHECK(read(client, buffer, sizeof buffer) == 60000 && buffer[59999] == 'x');
     CHECK(read(accepted, buffer, sizeof buffer) == 0);
@@ -284,6 +298,80 @@ static void without_blocking(void)
     close(epoll);
     close(client);
     CHECK(recv(accepted, block, sizeof block, 0) == 0);
+    close(accepted);
+    close(server);
+}
+
+static void set_send_buffer(int fd, int bytes)
+{
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) == 0);
+}
+
+/* Whether a set of descriptors has something to read. */
+static int epoll_says(int set)
+{
+    struct epoll_event event;
+    int count = epoll_wait(set, &event, 1, 0);
+    CHECK(count >= 0);
+    return count;
+}
+
+/* Messages that are larger than the queue of a descriptor, in one piece and read bit by bit. */
+static void large_messages(void)
+{
+    step = "large messages";
+    int server = listener(1), client = connected(port_of(server)), accepted = accept(server, NULL, NULL);
+    size_t size = 5 << 20, done = 0;
+    char *out = malloc(size), *in = malloc(size + 1);
+    CHECK(accepted >= 0 && out && in);
+    for (size_t n = 0; n < size; n++)
+        out[n] = (char)(n * 7 + n / 1000);
+    for (int round = 0; round < 3; round++) {
+        CHECK(send(client, out, size, 0) == (ssize_t)size);
+        memset(in, 0, size);
+        struct iovec part = {in, size + 1};
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+        CHECK(recvmsg(accepted, &message, 0) == (ssize_t)size && (message.msg_flags & MSG_EOR) && !memcmp(in, out, size));
+    }
+    /* All that waits for the descriptor sees that there is more, until the last byte is read. */
+    int set = epoll_create1(0), waiting;
+    struct epoll_event event = {.events = EPOLLIN};
+    CHECK(epoll_ctl(set, EPOLL_CTL_ADD, accepted, &event) == 0);
+    CHECK(send(client, out, size, 0) == (ssize_t)size && send(client, "next", 4, 0) == 4);
+    CHECK(ready(accepted, POLLIN, 5000) & POLLIN);
+    CHECK(recv(accepted, in, 9, MSG_PEEK) == 9 && !memcmp(in, out, 9));
+    while (done < size) {
+        size_t left = size - done, most = 300001;
+        CHECK(epoll_says(set) == 1);
+        CHECK(ioctl(accepted, FIONREAD, &waiting) == 0 && waiting == (int)left);
+        CHECK(recv(accepted, in + done, most, 0) == (ssize_t)(left < most ? left : most));
+        done += left < most ? left : most;
+    }
+    CHECK(!memcmp(in, out, size));
+    CHECK(recv(accepted, in, 2, 0) == 2 && epoll_says(set) == 1 && recv(accepted, in, 9, 0) == 2 && !memcmp(in, "xt", 2));
+    CHECK(epoll_says(set) == 0);
+    fd_set readable;
+    struct timeval limit = {0};
+    CHECK(send(client, "half", 4, 0) == 4 && ready(accepted, POLLIN, 5000) && recv(accepted, in, 1, 0) == 1);
+    int copy = dup(accepted);
+    FD_ZERO(&readable);
+    FD_SET(copy, &readable);
+    CHECK(select(copy + 1, &readable, NULL, NULL, &limit) == 1);
+    CHECK(recv(copy, in, 9, 0) == 3 && !memcmp(in, "alf", 3));
+
+    /* Several parts of which the border is in the middle, and more than the send buffer takes. */
+    struct iovec parts[3] = {{out, 100000}, {out + 100000, 100000}, {out + 200000, 100000}};
+    CHECK(writev(client, parts, 3) == 300000 && recv(accepted, in, size, 0) == 300000 && !memcmp(in, out, 300000));
+    set_send_buffer(client, 1 << 20);
+    FAILS(send(client, out, size, 0), EMSGSIZE);
+    CHECK(send(client, out, 1 << 20, 0) == 1 << 20 && recv(accepted, in, size, 0) == 1 << 20);
+    FAILS(send(client, (char *)8, 300000, 0), EFAULT);
+    FAILS(send(client, (char *)8, 300, 0), EFAULT);
+    free(out);
+    free(in);
+    close(set);
+    close(copy);
+    close(client);
     close(accepted);
     close(server);
 }
@@ -358,6 +446,325 @@ static void many_associations(void)
     close(b);
 }
 
+/* Ancillary data of level SCTP, appended to what there is. */
+static void add_item(struct msghdr *message, int type, const void *data, size_t size)
+{
+    struct cmsghdr *item = (struct cmsghdr *)((char *)message->msg_control + message->msg_controllen);
+    *item = (struct cmsghdr){.cmsg_level = IPPROTO_SCTP, .cmsg_type = type, .cmsg_len = CMSG_LEN(size)};
+    memcpy(CMSG_DATA(item), data, size);
+    message->msg_controllen += CMSG_SPACE(size);
+}
+
+/* FreeBSD has it, libsctp has not: there it is found only where the library of this project is in front. */
+typedef int send_function(int, const void *, size_t, struct sockaddr *, int, const struct sctp_sndrcvinfo *, int);
+
+/* What a message says of the association that begins with it, and of where it goes. */
+static void beginnings(void)
+{
+    step = "messages that begin associations";
+    int a = one_to_many(0), b = one_to_many(0), flags;
+    subscribe(b, SCTP_ASSOC_CHANGE);
+    subscribe(a, SCTP_SEND_FAILED_EVENT);
+    struct sockaddr_in address = at("127.0.0.1", port_of(b));
+    struct sctp_initmsg init = {.sinit_num_ostreams = 5, .sinit_max_instreams = 6};
+    char buffer[1000];
+    long control[32] = {0};
+    struct iovec part = {(void *)"hello", 5};
+    struct msghdr message = {.msg_name = &address, .msg_namelen = sizeof address, .msg_iov = &part, .msg_iovlen = 1,
+                             .msg_control = control};
+    add_item(&message, SCTP_INIT, &init, sizeof init);
+    /* The peer has the address already: one association, and not two. */
+    add_item(&message, SCTP_DSTADDRV4, &address.sin_addr, sizeof address.sin_addr);
+    CHECK(sendmsg(a, &message, 0) == 5);
+    sctp_assoc_t there, other;
+    expect_change(b, SCTP_COMM_UP, &there);
+    struct sctp_sndrcvinfo info;
+    CHECK(receive(b, buffer, sizeof buffer, &info, &flags) == 5 && info.sinfo_assoc_id == there);
+    struct sctp_status status = {.sstat_assoc_id = there};
+    socklen_t length = sizeof status;
+    CHECK(getsockopt(b, IPPROTO_SCTP, SCTP_STATUS, &status, &length) == 0);
+    CHECK(status.sstat_instrms == 5 && status.sstat_outstrms == 6);
+    struct sctp_initmsg kept;
+    length = sizeof kept;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_INITMSG, &kept, &length) == 0 && kept.sinit_num_ostreams != 5);
+
+    /* To an address of the peer, and to one that it has not, of which only a notification tells. */
+    struct sctp_sndinfo over = {.snd_flags = SCTP_ADDR_OVER};
+    CHECK(sctp_sendv(a, &part, 1, (struct sockaddr *)&address, 1, &over, sizeof over, SCTP_SENDV_SNDINFO, 0) == 5);
+    CHECK(receive(b, buffer, sizeof buffer, &info, &flags) == 5);
+    unsigned ids[2];
+    length = sizeof ids;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_GET_ASSOC_ID_LIST, ids, &length) == 0 && ids[0] == 1);
+    over.snd_assoc_id = ids[1];
+    struct sockaddr_in elsewhere = at("192.0.2.77", port_of(b));
+    CHECK(sctp_sendv(a, &part, 1, (struct sockaddr *)&elsewhere, 1, &over, sizeof over, SCTP_SENDV_SNDINFO, 0) == 5);
+    CHECK(receive(a, buffer, sizeof buffer, &info, &flags) >= (int)sizeof(struct sctp_send_failed_event));
+    struct sctp_send_failed_event *failed = (struct sctp_send_failed_event *)buffer;
+    CHECK(failed->ssf_type == SCTP_SEND_FAILED_EVENT && failed->ssf_error == EINVAL);
+
+    send_function *sendx = (send_function *)dlsym(RTLD_DEFAULT, "sctp_sendx");
+    if (sendx) {
+        int c = one_to_many(0);
+        info = (struct sctp_sndrcvinfo){.sinfo_ppid = htonl(8)};
+        CHECK(sendx(c, "x", 1, (struct sockaddr *)&address, 1, &info, 0) == 1);
+        expect_change(b, SCTP_COMM_UP, &other);
+        CHECK(other != there && receive(b, buffer, sizeof buffer, &info, &flags) == 1);
+        CHECK(info.sinfo_assoc_id == other && ntohl(info.sinfo_ppid) == 8);
+        FAILS(sendx(c, "x", 1, (struct sockaddr *)buffer, -1, NULL, 0), EPIPE);
+        close(c);
+    }
+    close(a);
+    close(b);
+}
+
+/* Messages that do not arrive come back, and the reason of an abort reaches the peer. */
+static void failures(void)
+{
+    step = "messages that come back";
+    int a = one_to_many(0), b = one_to_many(0), flags, small = 20000, back = 0, got;
+    subscribe(a, SCTP_SEND_FAILED);
+    subscribe(a, SCTP_SEND_FAILED_EVENT);
+    subscribe(a, SCTP_ASSOC_CHANGE);
+    subscribe(b, SCTP_ASSOC_CHANGE);
+    CHECK(setsockopt(b, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+    struct sockaddr_in address = at("127.0.0.1", port_of(b));
+    char block[9000], buffer[10000];
+    memset(block, 'm', sizeof block);
+    /* As many as all queues up to the program that does not read take. */
+    int sent = 0;
+    CHECK(fcntl(a, F_SETFL, O_NONBLOCK) == 0);
+    do {
+        if (sctp_sendmsg(a, block, sizeof block, (struct sockaddr *)&address, sizeof address, htonl(70 + sent), SCTP_UNORDERED, 1,
+                         0, 1000 + sent) == sizeof block)
+            sent++;
+        else
+            CHECK(errno == EAGAIN);
+    } while (sent < 5000 && (ready(a, POLLOUT, 300) & POLLOUT));
+    CHECK(fcntl(a, F_SETFL, 0) == 0);
+    sctp_assoc_t here;
+    expect_change(a, SCTP_COMM_UP, &here);
+    /* The abort does not wait for them. */
+    struct sctp_sndinfo info = {.snd_assoc_id = here, .snd_flags = SCTP_ABORT};
+    struct iovec part = {(void *)"because", 7};
+    CHECK(sctp_sendv(a, &part, 1, NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO, 0) == 7);
+    struct sctp_sndrcvinfo received;
+    union sctp_notification *told = (union sctp_notification *)buffer;
+    int is_lost = 0;
+    while (!is_lost || ready(a, POLLIN, 500)) {
+        got = receive(a, buffer, sizeof buffer, &received, &flags);
+        CHECK(got > 0 && (flags & MSG_NOTIFICATION) && told->sn_header.sn_length == (unsigned)got);
+        if (told->sn_header.sn_type == SCTP_ASSOC_CHANGE) {
+            CHECK(told->sn_assoc_change.sac_state == SCTP_COMM_LOST && !is_lost);
+            is_lost = 1;
+            continue;
+        }
+        if (told->sn_header.sn_type == SCTP_SEND_FAILED_EVENT) {
+            struct sctp_send_failed_event *event = &told->sn_send_failed_event;
+            unsigned number = event->ssfe_info.snd_context - 1000;
+            CHECK(number < 5000 && ntohl(event->ssfe_info.snd_ppid) == 70 + number && event->ssfe_info.snd_sid == 1);
+            CHECK((event->ssfe_info.snd_flags & SCTP_UNORDERED) && event->ssf_assoc_id == here);
+            CHECK(got == (int)(sizeof *event + sizeof block) && !memcmp(event->ssf_data, block, sizeof block));
+            back++;
+        } else {
+            struct sctp_send_failed *event = &told->sn_send_failed;
+            CHECK(told->sn_header.sn_type == SCTP_SEND_FAILED && event->ssf_info.sinfo_context - 1000 < 5000);
+            CHECK(got == (int)(sizeof *event + sizeof block) && !memcmp(event->ssf_data, block, sizeof block));
+        }
+    }
+    do {
+        got = receive(b, buffer, sizeof buffer, &received, &flags);
+        CHECK(got > 0);
+    } while (!(flags & MSG_NOTIFICATION) || told->sn_assoc_change.sac_state != SCTP_COMM_LOST);
+    /* How many is a matter of time: the peer discards what it had acknowledged and not delivered. */
+    CHECK(back > 0);
+    unsigned char *chunk = told->sn_assoc_change.sac_info;
+    int length = got - (int)sizeof told->sn_assoc_change;
+    CHECK(length >= 4 && chunk[0] == 6 && chunk[2] * 256 + chunk[3] == length);
+    CHECK(memmem(chunk, length, "because", 7));
+    close(a);
+    close(b);
+}
+
+/* Each association of a socket has notifications and defaults of its own. */
+static void options_of_each(void)
+{
+    step = "options of each association";
+    int a = one_to_many(0), b = one_to_many(0), c = one_to_many(0), flags;
+    subscribe(a, SCTP_ASSOC_CHANGE);
+    sctp_assoc_t to_b, to_c;
+    struct sockaddr_in address = at("127.0.0.1", port_of(b));
+    CHECK(sctp_sendmsg(a, "1", 1, (struct sockaddr *)&address, sizeof address, 0, 0, 0, 0, 0) == 1);
+    expect_change(a, SCTP_COMM_UP, &to_b);
+    address = at("127.0.0.1", port_of(c));
+    CHECK(sctp_sendmsg(a, "1", 1, (struct sockaddr *)&address, sizeof address, 0, 0, 0, 0, 0) == 1);
+    expect_change(a, SCTP_COMM_UP, &to_c);
+    struct sctp_sndrcvinfo info;
+    char buffer[1000];
+    CHECK(receive(b, buffer, sizeof buffer, &info, &flags) == 1 && receive(c, buffer, sizeof buffer, &info, &flags) == 1);
+
+    struct sctp_sndinfo defaults = {.snd_assoc_id = to_b, .snd_sid = 3, .snd_ppid = htonl(5)};
+    CHECK(setsockopt(a, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &defaults, sizeof defaults) == 0);
+    memset(&defaults, 0, sizeof defaults);
+    defaults.snd_assoc_id = to_c;
+    socklen_t length = sizeof defaults;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &defaults, &length) == 0 && defaults.snd_sid == 0);
+    defaults.snd_assoc_id = to_b;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &defaults, &length) == 0 && defaults.snd_sid == 3);
+    defaults.snd_flags = SCTP_EOF;
+    FAILS(setsockopt(a, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &defaults, sizeof defaults), EINVAL);
+    defaults = (struct sctp_sndinfo){.snd_assoc_id = 999};
+    FAILS(setsockopt(a, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &defaults, sizeof defaults), EINVAL);
+    address = at("127.0.0.1", port_of(b));
+    CHECK(sendto(a, "2", 1, 0, (struct sockaddr *)&address, sizeof address) == 1);
+    CHECK(receive(b, buffer, sizeof buffer, &info, &flags) == 1 && info.sinfo_stream == 3 && ntohl(info.sinfo_ppid) == 5);
+    address = at("127.0.0.1", port_of(c));
+    CHECK(sendto(a, "2", 1, 0, (struct sockaddr *)&address, sizeof address) == 1);
+    CHECK(receive(c, buffer, sizeof buffer, &info, &flags) == 1 && info.sinfo_stream == 0);
+
+    /* The end of the one is not told of, that of the other is. */
+    struct sctp_event event = {.se_assoc_id = to_b, .se_type = SCTP_ASSOC_CHANGE, .se_on = 0};
+    CHECK(setsockopt(a, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof event) == 0);
+    event.se_on = 7;
+    length = sizeof event;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_EVENT, &event, &length) == 0 && event.se_on == 0);
+    event.se_assoc_id = to_c;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_EVENT, &event, &length) == 0 && event.se_on == 1);
+    struct sctp_assoc_value context = {.assoc_id = to_c, .assoc_value = 77};
+    CHECK(setsockopt(a, IPPROTO_SCTP, SCTP_CONTEXT, &context, sizeof context) == 0);
+    CHECK(sctp_sendmsg(c, "3", 1, NULL, 0, 0, SCTP_SENDALL, 0, 0, 0) == 1);
+    CHECK(receive(a, buffer, sizeof buffer, &info, &flags) == 1 && info.sinfo_context == 77 && info.sinfo_assoc_id == to_c);
+    close(b);
+    unsigned number;
+    do {
+        length = sizeof number;
+        CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER, &number, &length) == 0);
+    } while (number == 2);
+    close(c);
+    sctp_assoc_t ended;
+    expect_change(a, SCTP_SHUTDOWN_COMP, &ended);
+    CHECK(ended == to_c);
+    close(a);
+}
+
+/* A shared key of one byte under this number. */
+static void set_key(int fd, int number, char byte)
+{
+    struct { struct sctp_authkey key; char rest[8]; } all = {{.sca_keynumber = number, .sca_keylength = 1}, {0}};
+    all.key.sca_key[0] = byte;
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTH_KEY, &all, sizeof all.key + 1) == 0);
+}
+
+static void authentication(void)
+{
+    step = "authentication";
+    int sides[2] = {one_to_one(), one_to_one()};
+    struct sctp_authkeyid active = {.scact_keynumber = 1};
+    FAILS(setsockopt(sides[0], IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, sizeof active), EACCES);
+    struct sctp_authchunk chunk = {.sauth_chunk = 0};
+    FAILS(setsockopt(sides[0], IPPROTO_SCTP, SCTP_AUTH_CHUNK, &chunk, sizeof chunk), EACCES);
+    for (int side = 0; side < 2; side++) {
+        struct sctp_assoc_value on = {.assoc_value = 1};
+        CHECK(setsockopt(sides[side], IPPROTO_SCTP, SCTP_AUTH_SUPPORTED, &on, sizeof on) == 0);
+        set_key(sides[side], 1, 'k');
+        set_key(sides[side], 2, 'l');
+        CHECK(setsockopt(sides[side], IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, sizeof active) == 0);
+        CHECK(setsockopt(sides[side], IPPROTO_SCTP, SCTP_AUTH_CHUNK, &chunk, sizeof chunk) == 0);
+    }
+    chunk.sauth_chunk = 1;
+    FAILS(setsockopt(sides[0], IPPROTO_SCTP, SCTP_AUTH_CHUNK, &chunk, sizeof chunk), EINVAL);
+    struct { struct sctp_hmacalgo list; uint16_t rest[2]; } algorithms = {0};
+    socklen_t length = sizeof algorithms;
+    CHECK(getsockopt(sides[0], IPPROTO_SCTP, SCTP_HMAC_IDENT, &algorithms, &length) == 0 && length == 8);
+    CHECK(algorithms.list.shmac_num_idents == 2 && algorithms.list.shmac_idents[0] == SCTP_AUTH_HMAC_ID_SHA256);
+    CHECK(setsockopt(sides[0], IPPROTO_SCTP, SCTP_HMAC_IDENT, &algorithms, length) == 0);
+    algorithms.list.shmac_idents[0] = 2;
+    FAILS(setsockopt(sides[0], IPPROTO_SCTP, SCTP_HMAC_IDENT, &algorithms, length), EOPNOTSUPP);
+    length = 4;
+    FAILS(getsockopt(sides[0], IPPROTO_SCTP, SCTP_HMAC_IDENT, &algorithms, &length), EINVAL);
+
+    struct sockaddr_in address = at("127.0.0.1", 0);
+    CHECK(bind(sides[0], (struct sockaddr *)&address, sizeof address) == 0 && listen(sides[0], 1) == 0);
+    address = at("127.0.0.1", port_of(sides[0]));
+    subscribe(sides[1], SCTP_AUTHENTICATION_EVENT);
+    CHECK(connect(sides[1], (struct sockaddr *)&address, sizeof address) == 0);
+    int accepted = accept(sides[0], NULL, NULL), client = sides[1];
+    CHECK(accepted >= 0);
+    int kinds[] = {SCTP_PEER_AUTH_CHUNKS, SCTP_LOCAL_AUTH_CHUNKS};
+    for (int kind = 0; kind < 2; kind++) {
+        struct { struct sctp_authchunks list; char rest[64]; } chunks = {0};
+        length = sizeof chunks;
+        CHECK(getsockopt(client, IPPROTO_SCTP, kinds[kind], &chunks, &length) == 0);
+        CHECK(length >= sizeof chunks.list + 1 && memchr(chunks.list.gauth_chunks, 0, chunks.list.gauth_number_of_chunks));
+    }
+    memset(&active, 0, length = sizeof active);
+    CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, &length) == 0 && active.scact_keynumber == 1);
+
+    /* The active key may be named with a message, and no other. */
+    struct iovec part = {(void *)"signed", 6};
+    struct sctp_sendv_spa with = {.sendv_flags = SCTP_SEND_AUTHINFO_VALID, .sendv_authinfo.auth_keynumber = 1};
+    CHECK(sctp_sendv(client, &part, 1, NULL, 0, &with, sizeof with, SCTP_SENDV_SPA, 0) == 6);
+    with.sendv_authinfo.auth_keynumber = 2;
+    FAILS(sctp_sendv(client, &part, 1, NULL, 0, &with.sendv_authinfo, sizeof with.sendv_authinfo, SCTP_SENDV_AUTHINFO, 0), EOPNOTSUPP);
+    char buffer[100];
+    CHECK(recv(accepted, buffer, sizeof buffer, 0) == 6);
+
+    /* A key that was deactivated cannot become the active one, until it is set again. */
+    FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_AUTH_DEACTIVATE_KEY, &active, sizeof active), EINVAL);
+    active.scact_keynumber = 2;
+    CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_AUTH_DEACTIVATE_KEY, &active, sizeof active) == 0);
+    FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, sizeof active), EINVAL);
+    struct sctp_authkey_event *told = (struct sctp_authkey_event *)buffer;
+    do {
+        CHECK(recv(client, buffer, sizeof buffer, 0) == sizeof *told && told->auth_type == SCTP_AUTHENTICATION_EVENT);
+    } while (told->auth_indication != SCTP_AUTH_FREE_KEY);
+    CHECK(told->auth_keynumber == 2);
+    set_key(client, 2, 'l');
+    CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, sizeof active) == 0);
+    CHECK(send(client, "second", 6, 0) == 6 && recv(accepted, buffer, sizeof buffer, 0) == 6);
+    close(client);
+    close(accepted);
+    close(sides[0]);
+}
+
+/* Pointers that lead nowhere and lengths that cannot be are errors of the call, and of nothing else. */
+static void wrong_arguments(void)
+{
+    step = "wrong arguments";
+    int server = listener(1), fd = connected(port_of(server)), accepted = accept(server, NULL, NULL), value = 1;
+    void *volatile nowhere = (void *)8, *volatile none = NULL;
+    socklen_t length = sizeof value, huge = 1 << 30;
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, nowhere, sizeof value), EFAULT);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, NULL, sizeof value), EFAULT);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, 0), EINVAL);
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, -1), EINVAL);
+    FAILS(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, nowhere, &length), EFAULT);
+    FAILS(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, nowhere), EFAULT);
+    FAILS(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, NULL), EFAULT);
+    FAILS(getsockname(fd, nowhere, &length), EFAULT);
+    FAILS(getsockname(fd, (struct sockaddr *)&value, nowhere), EFAULT);
+    FAILS(getpeername(fd, nowhere, &length), EFAULT);
+    FAILS(bind(fd, nowhere, sizeof(struct sockaddr_in)), EFAULT);
+    FAILS(connect(fd, nowhere, sizeof(struct sockaddr_in)), EFAULT);
+    FAILS(connect(fd, nowhere, huge), EINVAL);
+    FAILS(sctp_bindx(fd, NULL, 1, SCTP_BINDX_ADD_ADDR), EINVAL);
+    FAILS(sctp_bindx(fd, (struct sockaddr *)&value, 1, 77), EINVAL);
+    FAILS(send(fd, nowhere, 10, 0), EFAULT);
+    FAILS(sendmsg(fd, none, 0), EFAULT);
+    FAILS(recvmsg(fd, none, 0), EFAULT);
+    FAILS(writev(fd, none, 3), EFAULT);
+    FAILS(accept4(server, NULL, NULL, 1), EINVAL);
+    FAILS(ioctl(fd, FIONREAD, NULL), EFAULT);
+    /* A message that cannot be written is lost, as in Linux; the descriptor goes on. */
+    CHECK(send(accepted, "lost", 4, 0) == 4 && send(accepted, "still there", 11, 0) == 11);
+    FAILS(recv(fd, nowhere, 100, 0), EFAULT);
+    char buffer[100];
+    CHECK(send(fd, "x", 1, 0) == 1 && recv(accepted, buffer, sizeof buffer, 0) == 1);
+    CHECK(recv(fd, buffer, sizeof buffer, 0) == 11 && !memcmp(buffer, "still there", 11));
+    close(fd);
+    close(accepted);
+    close(server);
+}
+
 /* Options keep what was set, in structures of the size that the header has. */
 static void options(void)
 {
@@ -390,6 +797,13 @@ static void options(void)
     memset(&send_info, 0, length = sizeof send_info);
     CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &send_info, &length) == 0);
     CHECK(length == sizeof send_info && send_info.snd_sid == 2 && send_info.snd_ppid == 77);
+
+    value = 0;
+    length = sizeof value;
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_AUTO_ASCONF, &value, &length) == 0 && value == 1);
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTO_ASCONF, &value, sizeof value) == 0);
+    value = 0;
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTO_ASCONF, &value, sizeof value), EOPNOTSUPP);
 
     struct linger linger = {.l_onoff = 1, .l_linger = 0};
     CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
@@ -429,6 +843,9 @@ static void options(void)
     length = sizeof info;
     CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_GET_PEER_ADDR_INFO, &info, &length) == 0);
     CHECK(length == sizeof info && info.spinfo_state == SCTP_ACTIVE && info.spinfo_mtu > 0);
+    /* Streams are reset where that is enabled, and both sides can. */
+    struct { struct sctp_reset_streams reset; uint16_t stream; } resets = {{.srs_flags = SCTP_STREAM_RESET_OUTGOING}, 0};
+    FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_RESET_STREAMS, &resets, sizeof resets.reset), ENOPROTOOPT);
     /* SO_LINGER with 0 seconds: the peer hears of the end as a reset. */
     linger = (struct linger){.l_onoff = 1};
     CHECK(setsockopt(client, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
@@ -507,11 +924,18 @@ int main(int count, char **arguments)
     if (count > 1 && !strcmp(arguments[1], "echo"))
         return echo();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGALRM, on_alarm);
     alarm(60);
     sockets_themselves();
     streams_of_one_association();
     without_blocking();
+    large_messages();
     many_associations();
+    beginnings();
+    failures();
+    options_of_each();
+    authentication();
+    wrong_arguments();
     options();
     processes("/proc/self/exe");
     puts("walk: the sockets API behaves as it should");

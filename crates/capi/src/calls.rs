@@ -5,13 +5,18 @@ use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use polypath_sockets::address;
 use polypath_sockets::control::Operation;
 use polypath_sockets::frame::{Head, Kind};
+use polypath_sockets::init::InitMessage;
 
 use crate::client;
 use crate::connecting::{begin, ensure_connected};
 use crate::fault::{Fault, Outcome, returned};
 use crate::frames::send_frame;
-use crate::messages::{self, address_at, write_address, write_bytes};
+use crate::info::write_address;
+use crate::memory;
+use crate::messages::address_at;
+use crate::places;
 use crate::real;
+use crate::receiving;
 use crate::table::{self, Sctp};
 
 /// Flags that `socket` and `accept4` take with the type.
@@ -30,7 +35,7 @@ unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_in
             0 => style == libc::SOCK_SEQPACKET,
             _ => false,
         };
-    if !is_sctp || !client::is_there() {
+    if !is_sctp {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::socket(domain, kind, protocol) };
     }
@@ -136,7 +141,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     let attempt = || {
         // SAFETY: the caller vouches for the address.
         let address = unsafe { address_at(address, length) }?.ok_or(Fault(libc::EINVAL))?;
-        begin(socket, &[address])
+        begin(socket, &[address], InitMessage::default())
     };
     returned(attempt().map(|_| 0))
 }
@@ -155,7 +160,8 @@ unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
             client::ask(Operation::Listen, socket, (0, 0), &[]).map(|_| 0)
         }
         libc::SHUT_WR | libc::SHUT_RDWR => {
-            ensure_connected(socket, None).map_err(|_| Fault(libc::ENOTCONN))?;
+            ensure_connected(socket, &[], InitMessage::default())
+                .map_err(|_| Fault(libc::ENOTCONN))?;
             send_frame(fd, &Head::of(Kind::Shutdown), &[], 0).map(|()| 0)
         }
         _ => Err(Fault(libc::EINVAL)),
@@ -203,9 +209,11 @@ unsafe fn name(
     if address.is_null() || length.is_null() {
         return Err(Fault(libc::EFAULT));
     }
+    let room = room_at(length)?;
     let reply = client::ask(operation, socket, (0, 0), &[])?;
-    // SAFETY: the caller vouches for both.
-    unsafe { write_bytes(&reply.bytes, address.cast(), length) };
+    let got = reply.bytes.get(..room as usize).unwrap_or(&reply.bytes);
+    memory::copy_out(got, address.cast())?;
+    memory::copy_out(&(reply.bytes.len() as socklen_t).to_ne_bytes(), length.cast())?;
     Ok(0)
 }
 
@@ -237,7 +245,7 @@ unsafe extern "C" fn setsockopt(
             match number {
                 option::SOCKOPT_CONNECTX | option::SOCKOPT_CONNECTX_OLD => {
                     let peer = address::read_all(&value).ok_or(Fault(libc::EINVAL))?;
-                    let id = begin(socket, &peer)?;
+                    let id = begin(socket, &peer, InitMessage::default())?;
                     // As Linux, which gives the association of one-to-many sockets so.
                     return Ok(if socket.is_one_to_one() { 0 } else { id });
                 }
@@ -253,6 +261,12 @@ unsafe extern "C" fn setsockopt(
     returned(attempt())
 }
 
+/// The room that a program says there is.
+fn room_at(length: *const socklen_t) -> Outcome<socklen_t> {
+    let bytes = memory::copy_in(length.cast(), size_of::<socklen_t>())?;
+    polypath_sockets::layout::Fields(&bytes).u32(0).ok_or(Fault(libc::EFAULT))
+}
+
 /// # Safety
 ///
 /// As `setsockopt` demands.
@@ -265,8 +279,7 @@ unsafe fn option_bytes(value: *const c_void, length: socklen_t) -> Outcome<Vec<u
     } else if value.is_null() {
         return Err(Fault(libc::EFAULT));
     }
-    // SAFETY: the caller vouches for so many bytes.
-    Ok(unsafe { std::slice::from_raw_parts(value.cast::<u8>(), length) }.to_vec())
+    memory::copy_in(value, length)
 }
 
 #[unsafe(no_mangle)]
@@ -297,8 +310,9 @@ pub(crate) unsafe fn get_option(
     if value.is_null() || length.is_null() {
         return Err(Fault(libc::EFAULT));
     }
-    // SAFETY: the caller vouches for both.
-    let given = unsafe { option_bytes(value, (*length).min(MAX_OPTION_BYTES as socklen_t)) }?;
+    let room = room_at(length)?;
+    // SAFETY: it is not trusted.
+    let given = unsafe { option_bytes(value, room.min(MAX_OPTION_BYTES as socklen_t)) }?;
     if level == IPPROTO_SCTP {
         match number {
             option::SOCKOPT_PEELOFF | option::SOCKOPT_PEELOFF_FLAGS => {
@@ -317,15 +331,11 @@ pub(crate) unsafe fn get_option(
     }
     if (level, number) == (SOL_SOCKET, socket_option::ERROR) && reply.bytes == [0; 4] {
         // The attempt that the program asks for may have succeeded, or be under way.
-        let _ = ensure_connected(socket, None);
+        let _ = ensure_connected(socket, &[], InitMessage::default());
     }
-    let mut wanted = reply.bytes.len() as socklen_t;
-    // SAFETY: the caller vouches for value and length.
-    unsafe {
-        wanted = wanted.min(*length);
-        std::ptr::copy_nonoverlapping(reply.bytes.as_ptr(), value.cast::<u8>(), wanted as usize);
-        *length = wanted;
-    }
+    let got = reply.bytes.get(..room as usize).unwrap_or(&reply.bytes);
+    memory::copy_out(got, value)?;
+    memory::copy_out(&(got.len() as socklen_t).to_ne_bytes(), length.cast())?;
     Ok(0)
 }
 
@@ -368,14 +378,17 @@ unsafe fn connectx(socket: Sctp, given: &[u8]) -> Outcome<c_int> {
     // SAFETY: the caller vouches for the pointer.
     let packed = unsafe { option_bytes(pointer, size) }?;
     let peer = address::read_all(&packed).ok_or(Fault(libc::EINVAL))?;
-    begin(socket, &peer).map(|_| 0)
+    begin(socket, &peer, InitMessage::default()).map(|_| 0)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn close(fd: c_int) -> c_int {
-    if Sctp::of(fd).is_some() {
+    if let Some(socket) = Sctp::of(fd) {
         table::forget(fd);
-        messages::drop_rest(fd);
+        receiving::drop_rest(fd);
+        if places::has(socket.id) && !table::has(socket.id) {
+            places::forget(socket.id);
+        }
     }
     // SAFETY: the argument is the caller's.
     unsafe { real::close(fd) }
@@ -404,7 +417,7 @@ unsafe extern "C" fn dup3(fd: c_int, other: c_int, flags: c_int) -> c_int {
 
 fn copied(fd: c_int, copy: c_int) -> c_int {
     if copy >= 0 && copy != fd {
-        messages::drop_rest(copy);
+        receiving::drop_rest(copy);
         table::copy(fd, copy);
     }
     copy
@@ -442,7 +455,7 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -
             if socket.is_listening() && socket.is_one_to_one() {
                 return returned(Err(Fault(libc::EINVAL)));
             }
-            let waiting = messages::peek(fd).map_or(0, |(_, bytes)| bytes);
+            let waiting = receiving::peek(socket).map_or(0, |(_, bytes)| bytes);
             // SAFETY: the caller vouches for room for a number.
             unsafe { argument.cast::<c_int>().write_unaligned(waiting as c_int) };
             0

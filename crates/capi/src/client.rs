@@ -6,19 +6,72 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use libc::c_int;
+use libc::{c_int, c_uint};
 use polypath_sockets::address;
 use polypath_sockets::control::{Operation, Reply, Request};
-use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE};
+use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE, default_service_path};
 
 use crate::fault::{Fault, Outcome};
 use crate::real;
 use crate::table::{self, MAX_DESCRIPTORS, Sctp};
 
-/// Whether there is a service for this program.
-pub(crate) fn is_there() -> bool {
-    std::env::var_os(SERVICE_VARIABLE).is_some()
+/// Where the service listens that `polypath with` has named, or that of the user.
+fn service() -> PathBuf {
+    named_service().unwrap_or_else(|| {
+        // SAFETY: it only gives a number.
+        default_service_path(unsafe { libc::getuid() })
+    })
+}
+
+fn named_service() -> Option<PathBuf> {
+    std::env::var_os(SERVICE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Starts the service for a program that was not started by `polypath with`.
+fn start() -> io::Result<()> {
+    let mut command = Command::new("polypath");
+    command.args(["with", "true"]).env_remove("LD_PRELOAD").stdin(Stdio::null());
+    let close_all = || {
+        // SAFETY: the descriptors are those of the child, which is about to be another program.
+        unsafe { libc::syscall(libc::SYS_close_range, 3, c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec there is nothing but a system call.
+    unsafe { command.pre_exec(close_all) };
+    match command.stdout(Stdio::null()).status() {
+        // Where the program does not want to hear of its children, there is no status.
+        Err(error) if error.raw_os_error() != Some(libc::ECHILD) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A connection to the service, which is started for the first socket of a program that nobody has started with one.
+fn connect(path: &Path, operation: Operation) -> Outcome<UnixStream> {
+    let attempt = UnixStream::connect(path);
+    if attempt.is_err() && operation == Operation::Open && named_service().is_none() {
+        if let Err(error) = start() {
+            eprintln!(
+                "polypath: no service for SCTP sockets listens at {}, and `polypath`, which starts it, cannot be run: {error}; install it in PATH",
+                path.display()
+            );
+            return Err(Fault(libc::EPROTONOSUPPORT));
+        }
+        return UnixStream::connect(path).map_err(|error| silent(path, &error));
+    }
+    attempt.map_err(|error| silent(path, &error))
+}
+
+/// The service does not answer.
+fn silent(path: &Path, error: &io::Error) -> Fault {
+    eprintln!(
+        "polypath: the service of the SCTP sockets does not answer at {}: {error}; start the program anew with `polypath with`",
+        path.display()
+    );
+    Fault(libc::ENETDOWN)
 }
 
 /// Asks about a socket.
@@ -104,20 +157,14 @@ pub(crate) fn take(fd: c_int, flags: c_int) -> Outcome<c_int> {
 }
 
 fn exchange(request: &Request, flags: Option<c_int>) -> Outcome<(Reply, Option<c_int>)> {
-    let path = std::env::var_os(SERVICE_VARIABLE).ok_or(Fault(libc::EPROTONOSUPPORT))?;
-    let attempt = || -> io::Result<(Reply, Option<c_int>)> {
-        let mut stream = UnixStream::connect(&path)?;
+    let path = service();
+    let mut stream = connect(&path, request.operation)?;
+    let mut attempt = || -> io::Result<(Reply, Option<c_int>)> {
         request.write(&mut stream)?;
         let (length, fd) = first_bytes(&mut stream, flags.unwrap_or(libc::SOCK_CLOEXEC))?;
         Ok((Reply::read(&mut stream, length)?, fd))
     };
-    attempt().map_err(|error| {
-        eprintln!(
-            "polypath: the service of the SCTP sockets does not answer at {}: {error}; start the program anew with `polypath with`",
-            path.display()
-        );
-        Fault(libc::ENETDOWN)
-    })
+    attempt().map_err(|error| silent(&path, &error))
 }
 
 /// The length in front of an answer, with which a descriptor may come.

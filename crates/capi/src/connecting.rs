@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use libc::{c_int, c_void, iovec, socklen_t};
 use polypath_sockets::control::Operation;
 use polypath_sockets::frame::{Head, Kind};
+use polypath_sockets::init::InitMessage;
 
 use crate::client;
 use crate::fault::{Fault, Outcome};
@@ -13,10 +14,9 @@ use crate::real;
 use crate::table::Sctp;
 
 /// Begins an association; waits for it unless the descriptor is not to block. Gives its identifier.
-pub(crate) fn begin(socket: Sctp, peer: &[SocketAddr]) -> Outcome<c_int> {
+pub(crate) fn begin(socket: Sctp, peer: &[SocketAddr], init: InitMessage) -> Outcome<c_int> {
     let waits = !is_nonblocking(socket.fd);
-    let peer = client::packed(peer);
-    let reply = client::ask(Operation::Connect, socket, (0, waits.into()), &peer)?;
+    let reply = client::ask(Operation::Connect, socket, (0, waits.into()), &request(peer, init))?;
     if waits {
         socket.note_connected();
         return Ok(reply.value);
@@ -25,6 +25,19 @@ pub(crate) fn begin(socket: Sctp, peer: &[SocketAddr]) -> Outcome<c_int> {
         fill_up(socket.fd);
     }
     Err(Fault(libc::EINPROGRESS))
+}
+
+/// What the service is to know of the association.
+fn request(peer: &[SocketAddr], init: InitMessage) -> Vec<u8> {
+    [init.encoded(), client::packed(peer)].concat()
+}
+
+/// Begins an association of a one-to-many socket with a peer that has several addresses, unless there is one; does not wait.
+pub(crate) fn introduce(socket: Sctp, peer: &[SocketAddr], init: InitMessage) -> Outcome<()> {
+    match client::ask(Operation::Connect, socket, (0, 0), &request(peer, init)) {
+        Ok(_) | Err(Fault(libc::EISCONN)) => Ok(()),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Makes the descriptor not writable until the service has taken what is sent here, which it does when the association is there.
@@ -50,13 +63,19 @@ fn is_nonblocking(fd: c_int) -> bool {
 }
 
 /// Finds out whether a one-to-one socket is connected, or connects it to where the message is to go.
-pub(crate) fn ensure_connected(socket: Sctp, peer: Option<SocketAddr>) -> Outcome<()> {
+pub(crate) fn ensure_connected(
+    socket: Sctp,
+    peer: &[SocketAddr],
+    init: InitMessage,
+) -> Outcome<()> {
     if client::ask(Operation::PeerName, socket, (0, 0), &[]).is_ok() {
         socket.note_connected();
         return Ok(());
     }
-    let peer = peer.ok_or(Fault(libc::EPIPE))?;
-    match begin(socket, &[peer]) {
+    if peer.is_empty() {
+        return Err(Fault(libc::EPIPE));
+    }
+    match begin(socket, peer, init) {
         // The message waits for the association.
         Ok(_) | Err(Fault(libc::EINPROGRESS | libc::EALREADY | libc::EISCONN)) => Ok(()),
         Err(fault) => Err(fault),

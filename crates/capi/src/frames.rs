@@ -1,7 +1,11 @@
 //! Frames as they go through a descriptor.
 
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, OwnedFd};
+
 use libc::{c_int, iovec, msghdr};
-use polypath_sockets::frame::{HEAD_BYTES, Head};
+use polypath_sockets::annex;
+use polypath_sockets::frame::{HEAD_BYTES, Head, MAX_PIECE_BYTES};
 
 use crate::fault::{Fault, Outcome};
 use crate::real;
@@ -11,6 +15,67 @@ pub(crate) const MAX_PARTS: usize = 1000;
 
 /// Sends a frame as it is.
 pub(crate) fn send_frame(fd: c_int, head: &Head, parts: &[iovec], flags: c_int) -> Outcome<()> {
+    send_with(fd, head, parts, (None, flags))
+}
+
+/// Sends a message that is too large for a frame: what does not fit goes into memory of which the frame has the descriptor.
+pub(crate) fn send_large(fd: c_int, head: &Head, parts: &[iovec], flags: c_int) -> Outcome<()> {
+    if parts.len() > MAX_PARTS {
+        return Err(Fault(libc::EMSGSIZE));
+    }
+    let rest = behind(parts, MAX_PIECE_BYTES);
+    let bytes: usize = rest.iter().map(|part| part.iov_len).sum();
+    let annex =
+        annex::create().map_err(|error| Fault(error.raw_os_error().unwrap_or(libc::ENOMEM)))?;
+    let mut done = 0;
+    while done < bytes {
+        let left = behind(&rest, done);
+        // SAFETY: the kernel reads what the program vouches for, and no more.
+        let put = unsafe { real::writev(annex.as_raw_fd(), left.as_ptr(), left.len() as c_int) };
+        match usize::try_from(put).map_err(|_| Fault::last())? {
+            0 => return Err(Fault(libc::ENOMEM)),
+            more => done += more,
+        }
+    }
+    let rest = u32::try_from(bytes).map_err(|_| Fault(libc::EMSGSIZE))?;
+    let front = front(parts, MAX_PIECE_BYTES);
+    send_with(fd, &Head { rest, ..*head }, &front, (Some(&annex), flags))
+}
+
+/// The first bytes of a message.
+fn front(parts: &[iovec], bytes: usize) -> Vec<iovec> {
+    let mut left = bytes;
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        let iov_len = part.iov_len.min(left);
+        left -= iov_len;
+        all.push(iovec { iov_len, ..*part });
+    }
+    all
+}
+
+/// What follows on the first bytes of a message.
+pub(crate) fn behind(parts: &[iovec], bytes: usize) -> Vec<iovec> {
+    let mut left = bytes;
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        let skipped = part.iov_len.min(left);
+        left -= skipped;
+        let iov_base = part.iov_base.cast::<u8>().wrapping_add(skipped).cast();
+        if part.iov_len > skipped {
+            all.push(iovec { iov_base, iov_len: part.iov_len - skipped });
+        }
+    }
+    all
+}
+
+/// Sends a frame, with a descriptor or none.
+fn send_with(
+    fd: c_int,
+    head: &Head,
+    parts: &[iovec],
+    (annex, flags): (Option<&OwnedFd>, c_int),
+) -> Outcome<()> {
     let mut encoded = head.encoded();
     let mut all = [const { iovec { iov_base: std::ptr::null_mut(), iov_len: 0 } }; 8];
     let more: Vec<iovec>;
@@ -30,6 +95,20 @@ pub(crate) fn send_frame(fd: c_int, head: &Head, parts: &[iovec], flags: c_int) 
     let mut message: msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = all.as_ptr().cast_mut();
     message.msg_iovlen = all.len();
+    // Room for one descriptor, aligned as a header has to be.
+    let mut control = [0_u64; 3];
+    if let Some(annex) = annex {
+        message.msg_control = control.as_mut_ptr().cast();
+        // SAFETY: there is room for a header and a number.
+        unsafe {
+            message.msg_controllen = libc::CMSG_SPACE(size_of::<c_int>() as u32) as usize;
+            let header = libc::CMSG_FIRSTHDR(&raw const message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as u32) as usize;
+            libc::CMSG_DATA(header).cast::<c_int>().write_unaligned(annex.as_raw_fd());
+        }
+    }
     // SAFETY: the parts are ours or the program's, which vouches for them; the kernel only reads them.
     let sent = unsafe { real::sendmsg(fd, &raw const message, flags) };
     if sent < 0 { Err(Fault::last()) } else { Ok(()) }

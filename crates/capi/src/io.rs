@@ -3,11 +3,12 @@
 use std::mem::MaybeUninit;
 
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
-use polypath_sockets::frame::{Head, Kind, wanted};
 
 use crate::fault::{Fault, Outcome, returned};
-use crate::messages::{self, address_at, write_address};
+use crate::info::{self, write_address};
+use crate::messages::{self, Letter, address_at};
 use crate::real;
+use crate::receiving;
 use crate::table::{self, Sctp};
 
 /// The parts of a vector of a program.
@@ -31,14 +32,9 @@ fn part(buffer: *const c_void, count: size_t) -> iovec {
     iovec { iov_base: buffer.cast_mut(), iov_len: count }
 }
 
-/// A message without ancillary data.
-fn plain() -> Head {
-    Head { wanted: wanted::DEFAULTS | wanted::DEFAULT_PR, ..Head::of(Kind::Data) }
-}
-
 /// Sends; a broken association gives `SIGPIPE` unless the program does not want that, as the system does it.
-fn sent(socket: Sctp, head: &Head, parts: &[iovec], flags: c_int) -> ssize_t {
-    let outcome = messages::send(socket, head, parts, flags);
+fn sent(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int) -> ssize_t {
+    let outcome = messages::send(socket, letter, parts, flags);
     if outcome == Err(Fault(libc::EPIPE)) && flags & libc::MSG_NOSIGNAL == 0 {
         // SAFETY: raising a signal is safe; the kernel has done it already if the descriptor was the reason.
         unsafe { libc::raise(libc::SIGPIPE) };
@@ -51,14 +47,14 @@ fn sent(socket: Sctp, head: &Head, parts: &[iovec], flags: c_int) -> ssize_t {
 /// The buffers must be writable.
 unsafe fn got(socket: Sctp, parts: &[iovec], flags: c_int) -> ssize_t {
     // SAFETY: the caller vouches for the buffers.
-    let received = unsafe { messages::receive(socket, parts, flags) };
+    let received = unsafe { receiving::receive(socket, parts, flags) };
     returned(received.map(|received| received.map_or(0, |received| received.bytes as ssize_t)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
     match Sctp::of(fd) {
-        Some(socket) => sent(socket, &plain(), &[part(buffer, count)], 0),
+        Some(socket) => sent(socket, &Letter::plain(), &[part(buffer, count)], 0),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::write(fd, buffer, count) },
     }
@@ -72,7 +68,7 @@ unsafe extern "C" fn writev(fd: c_int, vector: *const iovec, count: c_int) -> ss
     };
     // SAFETY: the caller vouches for the vector.
     match unsafe { parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) } {
-        Ok(parts) => sent(socket, &plain(), parts, 0),
+        Ok(parts) => sent(socket, &Letter::plain(), parts, 0),
         Err(fault) => returned(Err(fault)),
     }
 }
@@ -85,7 +81,7 @@ unsafe extern "C" fn send(
     flags: c_int,
 ) -> ssize_t {
     match Sctp::of(fd) {
-        Some(socket) => sent(socket, &plain(), &[part(buffer, count)], flags),
+        Some(socket) => sent(socket, &Letter::plain(), &[part(buffer, count)], flags),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::send(fd, buffer, count, flags) },
     }
@@ -106,7 +102,11 @@ unsafe extern "C" fn sendto(
     };
     // SAFETY: the caller vouches for the address.
     match unsafe { address_at(address, length) } {
-        Ok(peer) => sent(socket, &Head { peer, ..plain() }, &[part(buffer, count)], flags),
+        Ok(peer) => {
+            let mut letter = Letter::plain();
+            letter.head.peer = peer;
+            sent(socket, &letter, &[part(buffer, count)], flags)
+        }
         Err(fault) => returned(Err(fault)),
     }
 }
@@ -121,12 +121,12 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
     let read = unsafe { message.as_ref() }.ok_or(Fault(libc::EFAULT)).and_then(|message| {
         // SAFETY: the caller vouches for all that the message points to.
         unsafe {
-            let head = messages::head_of(message, flags)?;
-            Ok((head, parts(message.msg_iov, message.msg_iovlen)?))
+            let letter = messages::letter_of(message, flags)?;
+            Ok((letter, parts(message.msg_iov, message.msg_iovlen)?))
         }
     });
     match read {
-        Ok((head, parts)) => sent(socket, &head, parts, flags),
+        Ok((letter, parts)) => sent(socket, &letter, parts, flags),
         Err(fault) => returned(Err(fault)),
     }
 }
@@ -180,7 +180,7 @@ unsafe extern "C" fn recvfrom(
         return unsafe { real::recvfrom(fd, buffer, count, flags, address, length) };
     };
     // SAFETY: the caller vouches for buffer, address and length.
-    let received = unsafe { messages::receive(socket, &[part(buffer, count)], flags) };
+    let received = unsafe { receiving::receive(socket, &[part(buffer, count)], flags) };
     returned(received.map(|received| {
         let peer = received.as_ref().and_then(|received| received.head.peer);
         // SAFETY: as above.
@@ -204,9 +204,9 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
     let attempt = || unsafe {
         let message = message.as_mut().ok_or(Fault(libc::EFAULT))?;
         let parts = parts(message.msg_iov, message.msg_iovlen)?;
-        match messages::receive(socket, parts, flags)? {
+        match receiving::receive(socket, parts, flags)? {
             Some(received) => {
-                messages::fill(socket, message, &received);
+                info::fill(socket, message, &received);
                 Ok(received.bytes as ssize_t)
             }
             None => {
@@ -321,7 +321,7 @@ fn stop_if_too_long(count: size_t, room: size_t) {
     }
 }
 
-/// Waits as the C library does, but what is left of a message that a program has read in part counts as readable.
+/// Waits as the C library does, but what another thread has left of a message counts as readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn poll(fds: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
     // SAFETY: the caller vouches for so many entries.
@@ -330,7 +330,7 @@ unsafe extern "C" fn poll(fds: *mut libc::pollfd, count: libc::nfds_t, timeout_m
         None => &mut [],
     };
     let waiting =
-        |entry: &libc::pollfd| entry.events & libc::POLLIN != 0 && messages::has_rest(entry.fd);
+        |entry: &libc::pollfd| entry.events & libc::POLLIN != 0 && receiving::has_rest(entry.fd);
     let is_waiting = entries.iter().any(waiting);
     let mut limit = MaybeUninit::<libc::timespec>::zeroed();
     let timeout_ms = if is_waiting { 0 } else { timeout_ms };

@@ -7,13 +7,16 @@ use polypath_sockets::abi::{IPPROTO_SCTP, ancillary, flag, option};
 use polypath_sockets::address;
 use polypath_sockets::control::Operation;
 use polypath_sockets::frame::{Head, Kind, wanted};
+use polypath_sockets::init::InitMessage;
 use polypath_sockets::layout::Fields;
 
 use crate::calls;
 use crate::client;
 use crate::connecting;
 use crate::fault::{Fault, Outcome, returned};
-use crate::messages::{self, write_address};
+use crate::info::{self, write_address};
+use crate::messages::{self, Letter};
+use crate::receiving;
 use crate::table::Sctp;
 
 /// `SCTP_BINDX_ADD_ADDR` and `SCTP_BINDX_REM_ADDR`.
@@ -83,7 +86,7 @@ unsafe extern "C" fn sctp_connectx(
         let socket = socket_of(fd)?;
         // SAFETY: the caller vouches for the addresses.
         let all = unsafe { addresses(list.cast(), count) }?;
-        let id = connecting::begin(socket, &all)?;
+        let id = connecting::begin(socket, &all, InitMessage::default())?;
         if !association.is_null() {
             // SAFETY: the caller vouches for room for a number.
             unsafe { association.write_unaligned(id) };
@@ -228,8 +231,8 @@ extern "C" fn sctp_getaddrlen(family: libc::sa_family_t) -> c_int {
 }
 
 /// Sends a buffer; gives its size.
-fn sent(fd: c_int, head: &Head, parts: &[iovec], flags: c_int) -> Outcome<c_int> {
-    messages::send(socket_of(fd)?, head, parts, flags).map(|bytes| bytes as c_int)
+fn sent(fd: c_int, letter: &Letter, parts: &[iovec], flags: c_int) -> Outcome<c_int> {
+    messages::send(socket_of(fd)?, letter, parts, flags).map(|bytes| bytes as c_int)
 }
 
 fn part(buffer: *const c_void, count: size_t) -> iovec {
@@ -267,7 +270,7 @@ unsafe extern "C" fn sctp_sendmsg(
             peer,
             ..Head::of(Kind::Data)
         };
-        sent(fd, &head, &[part(buffer, count)], 0)
+        sent(fd, &head.into(), &[part(buffer, count)], 0)
     };
     returned(attempt())
 }
@@ -281,16 +284,64 @@ unsafe extern "C" fn sctp_send(
     flags: c_int,
 ) -> c_int {
     let attempt = || {
-        let mut head =
-            Head { wanted: wanted::DEFAULTS | wanted::DEFAULT_PR, ..Head::of(Kind::Data) };
-        if !info.is_null() {
-            // SAFETY: the caller vouches for a `struct sctp_sndrcvinfo`.
-            let info = unsafe { std::slice::from_raw_parts(info.cast::<u8>(), 32) };
-            messages::read_ancillary(&mut head, ancillary::SNDRCV, Fields(info))?;
-        }
-        sent(fd, &head, &[part(buffer, count)], flags)
+        // SAFETY: the caller vouches for the information.
+        let letter = unsafe { letter_with(info) }?;
+        sent(fd, &letter, &[part(buffer, count)], flags)
     };
     returned(attempt())
+}
+
+/// As `sctp_send`, to a peer that has these addresses: BSD has it, `libsctp` has not.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sctp_sendx(
+    fd: c_int,
+    buffer: *const c_void,
+    count: size_t,
+    to: *mut sockaddr,
+    to_count: c_int,
+    info: *const c_void,
+    flags: c_int,
+) -> c_int {
+    let attempt = || {
+        // SAFETY: the caller vouches for the information.
+        let mut letter = unsafe { letter_with(info) }?;
+        // SAFETY: the caller vouches for the addresses.
+        unsafe { letter.name(to, to_count) }?;
+        sent(fd, &letter, &[part(buffer, count)], flags)
+    };
+    returned(attempt())
+}
+
+/// What a `struct sctp_sndrcvinfo` says of a message, if there is one.
+///
+/// # Safety
+///
+/// The pointer must be valid or null.
+unsafe fn letter_with(info: *const c_void) -> Outcome<Letter> {
+    let mut letter = Letter::plain();
+    if !info.is_null() {
+        // SAFETY: the caller vouches for the structure.
+        let info = unsafe { std::slice::from_raw_parts(info.cast::<u8>(), 32) };
+        messages::read_ancillary(&mut letter, ancillary::SNDRCV, Fields(info))?;
+    }
+    Ok(letter)
+}
+
+impl Letter {
+    /// Where it goes to: no address, or packed ones.
+    ///
+    /// # Safety
+    ///
+    /// As of [`addresses`].
+    unsafe fn name(&mut self, to: *mut sockaddr, count: c_int) -> Outcome<()> {
+        if count > 0 {
+            // SAFETY: the caller vouches for the addresses.
+            let mut all = unsafe { addresses(to.cast(), count) }?.into_iter();
+            self.head.peer = all.next();
+            self.others = all.collect();
+        }
+        Ok(())
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -306,39 +357,15 @@ unsafe extern "C" fn sctp_sendv(
     flags: c_int,
 ) -> c_int {
     let attempt = || {
-        let mut head =
-            Head { wanted: wanted::DEFAULTS | wanted::DEFAULT_PR, ..Head::of(Kind::Data) };
-        if to_count > 0 {
-            // SAFETY: the caller vouches for the addresses.
-            head.peer = unsafe { addresses(to.cast(), to_count) }?.first().copied();
-        }
+        let mut letter = Letter::plain();
+        // SAFETY: the caller vouches for the addresses.
+        unsafe { letter.name(to, to_count) }?;
         // SAFETY: the caller vouches for so many bytes.
         let info = match info.is_null() || info_length == 0 {
             true => &[][..],
             false => unsafe { std::slice::from_raw_parts(info.cast::<u8>(), info_length as usize) },
         };
-        let fields = Fields(info);
-        match info_kind {
-            0 => {}
-            1 => messages::read_ancillary(&mut head, ancillary::SNDINFO, fields)?,
-            2 => messages::read_ancillary(&mut head, ancillary::PRINFO, fields)?,
-            // struct sctp_sendv_spa: which parts are valid, sndinfo, prinfo, authinfo.
-            4 => {
-                let valid = fields.u32(0).ok_or(Fault(libc::EINVAL))?;
-                if valid & 1 != 0 {
-                    let info = Fields(fields.rest(4));
-                    messages::read_ancillary(&mut head, ancillary::SNDINFO, info)?;
-                }
-                if valid & 2 != 0 {
-                    let info = Fields(fields.rest(20));
-                    messages::read_ancillary(&mut head, ancillary::PRINFO, info)?;
-                }
-                if valid & 4 != 0 {
-                    return Err(Fault(libc::EOPNOTSUPP));
-                }
-            }
-            _ => return Err(Fault(libc::EOPNOTSUPP)),
-        }
+        read_send_info(&mut letter, info_kind, Fields(info))?;
         let count = usize::try_from(count).map_err(|_| Fault(libc::EINVAL))?;
         if vector.is_null() && count > 0 || count > 1024 {
             return Err(Fault(libc::EINVAL));
@@ -348,9 +375,33 @@ unsafe extern "C" fn sctp_sendv(
             0 => &[][..],
             _ => unsafe { std::slice::from_raw_parts(vector, count) },
         };
-        sent(fd, &head, parts, flags)
+        sent(fd, &letter, parts, flags)
     };
     returned(attempt())
+}
+
+/// What `sctp_sendv` is told beside the message.
+fn read_send_info(letter: &mut Letter, kind: c_uint, info: Fields<'_>) -> Outcome<()> {
+    match kind {
+        0 => Ok(()),
+        1 => messages::read_ancillary(letter, ancillary::SNDINFO, info),
+        2 => messages::read_ancillary(letter, ancillary::PRINFO, info),
+        3 => messages::read_ancillary(letter, ancillary::AUTHINFO, info),
+        // struct sctp_sendv_spa: which parts are valid, sndinfo, prinfo, authinfo.
+        4 => {
+            let valid = info.u32(0).ok_or(Fault(libc::EINVAL))?;
+            let parts = [
+                (1, ancillary::SNDINFO, 4),
+                (2, ancillary::PRINFO, 20),
+                (4, ancillary::AUTHINFO, 28),
+            ];
+            for (_, part, offset) in parts.into_iter().filter(|(bit, ..)| valid & bit != 0) {
+                messages::read_ancillary(letter, part, Fields(info.rest(offset)))?;
+            }
+            Ok(())
+        }
+        _ => Err(Fault(libc::EINVAL)),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -368,7 +419,7 @@ unsafe extern "C" fn sctp_recvmsg(
         // SAFETY: the caller vouches for the pointer.
         let asked = unsafe { flags.as_ref() }.copied().unwrap_or(0);
         // SAFETY: the caller vouches for the buffer.
-        let received = unsafe { messages::receive(socket, &[part(buffer, count)], asked) }?;
+        let received = unsafe { receiving::receive(socket, &[part(buffer, count)], asked) }?;
         // SAFETY: the caller vouches for these pointers, which may be null.
         unsafe {
             if !flags.is_null() {
@@ -377,7 +428,7 @@ unsafe extern "C" fn sctp_recvmsg(
             let Some(received) = received else { return Ok(0) };
             write_address(socket, received.head.peer, from, from_length);
             if !info.is_null() && received.head.kind == Kind::Data {
-                let bytes = messages::sndrcvinfo(&received.head);
+                let bytes = info::sndrcvinfo(&received.head);
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), info.cast(), bytes.len());
             }
             Ok(received.bytes as c_int)
@@ -406,7 +457,7 @@ unsafe extern "C" fn sctp_recvv(
         unsafe {
             let asked = flags.as_ref().copied().unwrap_or(0);
             let parts = std::slice::from_raw_parts(vector, count);
-            let received = messages::receive(socket, parts, asked)?;
+            let received = receiving::receive(socket, parts, asked)?;
             if !flags.is_null() {
                 *flags = received.as_ref().map_or(0, |received| received.flags);
             }
@@ -415,11 +466,9 @@ unsafe extern "C" fn sctp_recvv(
             let head = &received.head;
             let (kind, bytes) = match (head.kind, head.wanted & wanted::RCVINFO, &received.next) {
                 (Kind::Data, 0, None) | (Kind::Notification, _, _) => (0, Vec::new()),
-                (_, 0, Some(next)) => (2, messages::nxtinfo(next)),
-                (_, _, None) => (1, messages::rcvinfo(head)),
-                (_, _, Some(next)) => {
-                    (3, [messages::rcvinfo(head), messages::nxtinfo(next)].concat())
-                }
+                (_, 0, Some(next)) => (2, info::nxtinfo(next)),
+                (_, _, None) => (1, info::rcvinfo(head)),
+                (_, _, Some(next)) => (3, [info::rcvinfo(head), info::nxtinfo(next)].concat()),
             };
             if !info_length.is_null() && !info.is_null() && bytes.len() <= *info_length as usize {
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), info.cast(), bytes.len());

@@ -111,6 +111,11 @@ pub(crate) fn forget(fd: c_int) {
     }
 }
 
+/// Whether a descriptor of this process is this socket. Looks at all of them.
+pub(crate) fn has(socket: u64) -> bool {
+    IDS.iter().any(|id| id.load(Ordering::Relaxed) == socket)
+}
+
 /// Looks at a descriptor that this process did not have before; whether it is a socket of ours.
 pub(crate) fn learn(fd: c_int) -> bool {
     let Some(place) = usize::try_from(fd).ok().filter(|place| *place < MAX_DESCRIPTORS) else {

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::pin::pin;
 
 use bytes::Bytes;
+use polypath_proto::config::ChunkTypes;
 use polypath_proto::{
     AddressChangeError, AssociationState, AssociationStats, KeyError, PathId, PathStats,
     ReconfigurationError,
@@ -502,6 +503,30 @@ impl Association {
         self.shared.lock().protocol.activate_shared_key(id)
     }
 
+    /// Forbids a key for what is sent (`SCTP_AUTH_DEACTIVATE_KEY`); packets that arrive with it are accepted as before.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such key, it is the active one, or authentication is off.
+    pub fn deactivate_shared_key(&self, id: u16) -> Result<(), KeyError> {
+        let mut inner = self.shared.lock();
+        inner.protocol.deactivate_shared_key(id)?;
+        drop(inner);
+        self.shared.command();
+        Ok(())
+    }
+
+    /// Identifier of the shared key that authenticates packets to the peer; `None` without authentication.
+    pub fn active_key(&self) -> Option<u16> {
+        self.shared.lock().protocol.active_key()
+    }
+
+    /// Types of chunks that this side (`SCTP_LOCAL_AUTH_CHUNKS`) and the peer (`SCTP_PEER_AUTH_CHUNKS`) accept only if they are
+    /// authenticated; `None` without authentication.
+    pub fn demanded_chunks(&self) -> Option<[ChunkTypes; 2]> {
+        self.shared.lock().protocol.demanded_chunks()
+    }
+
     /// Whether both sides have authentication (RFC 4895).
     pub fn is_authenticated(&self) -> bool {
         self.shared.lock().protocol.is_authenticated()
@@ -518,6 +543,11 @@ impl Association {
         self.shared.lock().context.probes().replace_user(probe)
     }
 
+    /// Last TSN of the peer that has arrived with all before it (`rcv_cumtsn`).
+    pub fn cumulative_tsn(&self) -> Option<u32> {
+        self.shared.lock().protocol.cumulative_tsn().map(|tsn| tsn.0)
+    }
+
     /// SCTP port of this side.
     pub fn local_port(&self) -> u16 {
         self.shared.lock().protocol.identity().local_port
@@ -526,6 +556,11 @@ impl Association {
     /// SCTP port of the peer.
     pub fn remote_port(&self) -> u16 {
         self.shared.lock().protocol.identity().remote_port
+    }
+
+    /// Addresses of this side that belong to the association (`sctp_getladdrs`).
+    pub fn local_addresses(&self) -> Vec<IpAddr> {
+        self.shared.lock().protocol.identity().local_addresses.to_vec()
     }
 
     /// Addresses of the peer that paths lead to (`sctp_getpaddrs`).

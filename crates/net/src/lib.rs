@@ -253,6 +253,7 @@ mod message;
 mod peer;
 mod port;
 mod probe;
+mod rebind;
 mod route;
 mod sctp_stream;
 mod socket;

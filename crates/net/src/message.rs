@@ -210,6 +210,11 @@ impl ReceivedMessage {
         self.0.ssn
     }
 
+    /// TSN of its first fragment; of a piece, that of the piece (`rcv_tsn`).
+    pub fn tsn(&self) -> u32 {
+        self.0.tsn.0
+    }
+
     /// Which part of its message this is. Messages come whole, except those that are larger than the receive buffer or, if one is
     /// set, than the [partial delivery point](crate::AssociationConfig::partial_delivery_point): their pieces follow each other,
     /// and the last one [ends](Piece::ends) the record (`MSG_EOR`). No other piece of the stream and delivery comes in
@@ -277,6 +282,7 @@ mod tests {
             ppid: 2,
             delivery: Delivery::Ordered,
             ssn: 3,
+            tsn: polypath_proto::Tsn(4),
             piece: Piece::Whole,
             fragments: parts
                 .iter()

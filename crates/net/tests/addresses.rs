@@ -10,8 +10,9 @@ use common::{
 };
 use polypath::config::{AddressJoin, AddressReconfiguration};
 use polypath::{
-    AddressChange, Association, AssociationConfig, BindError, ConnectError, Duration, Endpoint,
-    EndpointConfig, Event, Events, Message, PathChange, PathStats, PathStatus, Peer,
+    AddressChange, AddressChangeError, Association, AssociationConfig, BindError, ConnectError,
+    Duration, Endpoint, EndpointConfig, Event, Events, Message, PathChange, PathStats, PathStatus,
+    Peer, PortAddresses, PortConfig,
 };
 
 fn ip(text: &str) -> IpAddr {
@@ -235,4 +236,50 @@ async fn the_peer_is_told_of_addresses_that_come_and_go() {
         let told = change_of(&mut far, new).await;
         assert_eq!(told, Event::PeerAddress { address: new, change });
     }
+}
+
+/// Two sockets of a program that share an endpoint: one of them is bound to another address, too, and then to that alone.
+#[tokio::test]
+async fn one_association_gets_and_loses_an_address_and_no_other_does() {
+    let server = server_with(&SERVER, reconfigurable());
+    let client = client_on(&CLIENT);
+    let [old, new] = [ip(CLIENT[0]), ip(CLIENT[1])];
+    let port = || PortConfig {
+        local_addresses: PortAddresses::Listed(vec![old]),
+        listening: false,
+        association: reconfigurable(),
+    };
+    let (one, other) = (client.bind_port(0, port(), 0), client.bind_port(0, port(), 0));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    let near = one.connect(&peer_of(&server), reconfigurable()).await.unwrap();
+    let far = server.accept().await.unwrap();
+    let unchanged = other.connect(&peer_of(&server), reconfigurable()).await.unwrap();
+    let elsewhere = server.accept().await.unwrap();
+    assert_eq!(near.local_addresses(), [old]);
+
+    let unknown = Err(AddressChangeError::UnknownAddress);
+    assert_eq!(client.bind_add_for(&near, ip("127.0.0.9")), unknown, "not of the endpoint");
+    assert_eq!(client.bind_remove_for(&near, old), unknown, "the last one");
+    let (mut events, mut far_events) = (near.events(), far.events());
+    for (address, change) in [(new, AddressChange::Added), (old, AddressChange::Removed)] {
+        let done = match change {
+            AddressChange::Added => client.bind_add_for(&near, address),
+            _ => client.bind_remove_for(&near, address),
+        };
+        assert_eq!(done, Ok(()));
+        let told = change_of(&mut far_events, address).await;
+        assert_eq!(told, Event::PeerAddress { address, change });
+        let done = change_of(&mut events, address).await;
+        assert_eq!(done, Event::LocalAddress { address, change });
+        exchange(&near, &far, 20).await;
+        exchange(&far, &near, 20).await;
+    }
+    assert_eq!(near.local_addresses(), [new]);
+    assert_eq!(unchanged.local_addresses(), [old]);
+    exchange(&unchanged, &elsewhere, 5).await;
+    assert_eq!(elsewhere.remote_addresses(), [old]);
+
+    let plain = client.connect(&peer_of(&server), AssociationConfig::default()).await.unwrap();
+    let unsupported = Err(AddressChangeError::Unsupported);
+    assert_eq!(client.bind_remove_for(&plain, new), unsupported, "its peer could not be told");
 }

@@ -151,6 +151,12 @@ pub enum KeyError {
         /// The identifier.
         id: u16,
     },
+    /// The key was deactivated: set it again first.
+    #[error("shared key {id} was deactivated: set it again first")]
+    Deactivated {
+        /// The identifier.
+        id: u16,
+    },
     /// The key is longer than 1024 bytes.
     #[error("a shared key of {bytes} bytes is too long: at most 1024")]
     TooLong {

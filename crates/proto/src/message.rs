@@ -6,8 +6,8 @@ use bytes::Bytes;
 use polypath_wire::Payload;
 use smallvec::SmallVec;
 
-use crate::PathId;
 use crate::config::PartialReliability;
+use crate::{PathId, Tsn};
 
 /// Whether a message waits for its predecessors on its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -116,6 +116,8 @@ pub struct ReceivedMessage {
     pub delivery: Delivery,
     /// Stream sequence number (ordered messages).
     pub ssn: u16,
+    /// TSN of its first fragment; of a piece, that of the piece.
+    pub tsn: Tsn,
     /// Whether this is all of it.
     pub piece: Piece,
     /// The fragments in order.
@@ -157,7 +159,7 @@ mod tests {
 
     fn message(fragments: SmallVec<[Payload<'static>; 1]>) -> ReceivedMessage {
         let (delivery, piece) = (Delivery::Ordered, Piece::Whole);
-        ReceivedMessage { stream: 0, ppid: 0, delivery, ssn: 0, piece, fragments }
+        ReceivedMessage { stream: 0, ppid: 0, delivery, ssn: 0, tsn: Tsn(0), piece, fragments }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Questions and answers beside the descriptors: one connection to the service per thread of talk, one question at a time.
 
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 
+use crate::address;
 use crate::layout::{Building, Fields};
 
 /// Most bytes of a question or an answer.
@@ -17,7 +19,7 @@ pub enum Operation {
     Bind = 2,
     /// `listen`: `first` is the backlog.
     Listen = 3,
-    /// `connect` and `sctp_connectx`: `bytes` the addresses. The answer is the identifier of the association; whether it comes up, the
+    /// `connect` and `sctp_connectx`: `bytes` a `struct sctp_initmsg` and the addresses. The answer is the identifier of the association; whether it comes up, the
     /// descriptor tells.
     Connect = 4,
     /// `getsockopt`: `first` is the level, `second` the option, `bytes` what the program has put there.
@@ -34,6 +36,12 @@ pub enum Operation {
     IsListening = 10,
     /// What sockets and associations there are, as text.
     Status = 11,
+    /// Whether messages to an association are authenticated with a key (`SCTP_AUTHINFO`): `first` is the association, `second` the
+    /// key, `bytes` the address of the peer where that tells which association it is.
+    CheckKey = 12,
+    /// An abort (`SCTP_ABORT`), which does not wait behind messages: `first` is the association, `second` 1 for all of them (`SCTP_SENDALL`), `bytes` an
+    /// [`Abort`].
+    Abort = 13,
 }
 
 impl Operation {
@@ -51,6 +59,8 @@ impl Operation {
             PeelOff,
             IsListening,
             Status,
+            CheckKey,
+            Abort,
         ]
         .into_iter()
         .find(|operation| *operation as u8 == number)
@@ -79,6 +89,35 @@ pub struct Reply {
     pub value: i32,
     /// What else it gives.
     pub bytes: Vec<u8>,
+}
+
+/// What an abort says beside the association.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Abort {
+    /// The peer, where that tells which association it is.
+    pub peer: Option<SocketAddr>,
+    /// What the peer is told.
+    pub reason: Vec<u8>,
+}
+
+impl Abort {
+    /// As it is in a request.
+    pub fn encoded(&self) -> Vec<u8> {
+        let peer = self.peer.map(|peer| address::written(peer, false)).unwrap_or_default();
+        Building::new().u32(peer.len() as u32).bytes(&peer).bytes(&self.reason).0
+    }
+
+    /// Reads one; `None` if it is none.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let fields = Fields(bytes);
+        let end = (fields.u32(0)? as usize).checked_add(4)?;
+        let peer = bytes.get(4..end)?;
+        let reason = fields.rest(end).to_vec();
+        match peer.is_empty() {
+            true => Some(Self { peer: None, reason }),
+            false => Some(Self { peer: Some(address::read(peer)?.0), reason }),
+        }
+    }
 }
 
 /// Bytes of a request in front of its variable part, without its length.
@@ -174,6 +213,20 @@ mod tests {
         let encoded = reply.encoded();
         let length = encoded[..4].try_into().unwrap();
         assert_eq!(Reply::read(&mut &encoded[4..], length).unwrap(), reply);
+    }
+
+    #[test]
+    fn aborts_are_read_as_they_were_written() {
+        for peer in [None, Some("192.0.2.1:7"), Some("[2001:db8::1]:7")] {
+            let peer = peer.map(|text| text.parse().unwrap());
+            let abort = Abort { peer, reason: b"why".to_vec() };
+            let encoded = abort.encoded();
+            assert_eq!(Abort::decode(&encoded), Some(abort));
+            let cut = &encoded[..encoded.len() - 4];
+            assert!(peer.is_none() || Abort::decode(cut).is_none(), "cut off");
+        }
+        assert_eq!(Abort::decode(&[255; 8]), None);
+        assert_eq!(Abort::decode(&[0; 3]), None);
     }
 
     #[test]

@@ -3,13 +3,20 @@
 use std::net::SocketAddr;
 
 use crate::address;
+use crate::init::InitMessage;
 use crate::layout::{Building, Fields};
 
 /// Bytes of a head.
-pub const HEAD_BYTES: usize = 64;
+pub const HEAD_BYTES: usize = 80;
 
-/// Most bytes of a message in one frame. What is longer is in several, of which the last one has [`Head::ends`].
+/// Where the TSNs are, behind the longest address.
+const TSN_OFFSET: usize = 56;
+
+/// Most bytes of a message in the frame itself. The rest is in its [annex](crate::annex).
 pub const MAX_PIECE_BYTES: usize = 128 * 1024;
+
+/// Most bytes of a message that a program sends, whatever the send buffer is.
+pub const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
 /// What a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +77,16 @@ pub struct Head {
     pub association: i32,
     /// Where a message goes to, or came from.
     pub peer: Option<SocketAddr>,
+    /// To the program: TSN of the message.
+    pub tsn: u32,
+    /// To the program: last TSN that had arrived with all before it.
+    pub cumulative_tsn: u32,
+    /// To the service: parameters of the association that begins with the message (`SCTP_INIT`).
+    pub init: InitMessage,
+    /// Bytes of the message that are in the [annex](crate::annex) of the frame, behind those in the frame.
+    pub rest: u32,
+    /// To the program: number of the frame, by which one is known again that was read in part.
+    pub number: u32,
 }
 
 impl Head {
@@ -88,6 +105,11 @@ impl Head {
             value: 0,
             association: 0,
             peer: None,
+            tsn: 0,
+            cumulative_tsn: 0,
+            init: InitMessage::default(),
+            rest: 0,
+            number: 0,
         }
     }
 
@@ -107,6 +129,12 @@ impl Head {
             .u32(self.value)
             .i32(self.association)
             .bytes(&self.peer.map(|peer| address::written(peer, false)).unwrap_or_default())
+            .padded(TSN_OFFSET)
+            .u32(self.tsn)
+            .u32(self.cumulative_tsn)
+            .bytes(&self.init.encoded())
+            .u32(self.rest)
+            .u32(self.number)
             .padded(HEAD_BYTES);
         let mut bytes = [0; HEAD_BYTES];
         bytes.copy_from_slice(&built.0[..HEAD_BYTES]);
@@ -137,6 +165,11 @@ impl Head {
             value: fields.u32(20)?,
             association: fields.i32(24)?,
             peer: address::read(fields.rest(28)).map(|(peer, _)| peer),
+            tsn: fields.u32(TSN_OFFSET)?,
+            cumulative_tsn: fields.u32(TSN_OFFSET + 4)?,
+            init: InitMessage::read(fields, TSN_OFFSET + 8)?,
+            rest: fields.u32(TSN_OFFSET + 16)?,
+            number: fields.u32(TSN_OFFSET + 20)?,
         })
     }
 }
@@ -160,6 +193,11 @@ mod tests {
             value: 110,
             association: -1,
             peer: Some("[2001:db8::1]:4".parse().unwrap()),
+            tsn: 0xFFFF_FFFF,
+            cumulative_tsn: 5,
+            init: InitMessage { outbound_streams: 9, attempts: 2, ..InitMessage::default() },
+            rest: 70_000,
+            number: u32::MAX - 1,
         };
         assert_eq!(Head::decode(&full.encoded()), Some(full));
         for kind in [Kind::Data, Kind::Accepted, Kind::Fault, Kind::Filler, Kind::Shutdown] {

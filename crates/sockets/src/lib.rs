@@ -15,8 +15,10 @@
 
 pub mod abi;
 pub mod address;
+pub mod annex;
 pub mod control;
 pub mod frame;
+pub mod init;
 pub mod layout;
 pub mod names;
 pub mod support;

@@ -19,23 +19,28 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// What distinguishes services of one user: the UDP port that they have themselves, or raw IP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::Args)]
 pub(crate) struct ServiceArgs {
-    /// Local UDP port for the packets of the programs; 0 uses any free port
-    #[arg(long, value_name = "N", default_value_t = ENCAPSULATION_PORT)]
-    pub(crate) local_encapsulation_port: u16,
+    /// Local UDP port for the packets of the programs (default: 9899); 0 uses any free port
+    #[arg(long, value_name = "N")]
+    pub(crate) local_encapsulation_port: Option<u16>,
     /// Also use SCTP over IP (protocol 132); needs the capability CAP_NET_RAW
     #[arg(long)]
     pub(crate) raw: bool,
 }
 
 impl ServiceArgs {
+    /// Local UDP port.
+    pub(crate) fn port(self) -> u16 {
+        self.local_encapsulation_port.unwrap_or(ENCAPSULATION_PORT)
+    }
+
     /// Path of the service's socket.
     pub(crate) fn path(self) -> PathBuf {
         if let Some(path) = std::env::var_os(SERVICE_VARIABLE).filter(|path| !path.is_empty()) {
             return path.into();
         }
         let mut path = default_service_path(nix::unistd::getuid().as_raw()).into_os_string();
-        if self.local_encapsulation_port != ENCAPSULATION_PORT {
-            path.push(format!("-udp-{}", self.local_encapsulation_port));
+        if self.port() != ENCAPSULATION_PORT {
+            path.push(format!("-udp-{}", self.port()));
         }
         if self.raw {
             path.push("-raw");
@@ -71,7 +76,7 @@ impl ServiceArgs {
         let mut command = Command::new(program);
         command
             .args(["stack", "--background", "--local-encapsulation-port"])
-            .arg(self.local_encapsulation_port.to_string())
+            .arg(self.port().to_string())
             .env(SERVICE_VARIABLE, path)
             .env_remove("LD_PRELOAD")
             .stdin(Stdio::null())

@@ -64,13 +64,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
             .with_context(|| format!("cannot protect {}", path.display()))?;
         let service = Service::new(endpoint.clone(), move |text| read_settings(text, args));
-        let served = tokio::select! {
-            served = service.serve(listener, PATIENCE) => served,
-            () = interruption.happened() => Ok(()),
-        };
+        tokio::select! {
+            () = service.serve(listener, PATIENCE) => {}
+            () = interruption.happened() => {}
+        }
         let _ = std::fs::remove_file(&path);
         runtime::drain(&endpoint, interruption).await;
-        served.map_err(|error| Failure::Failed(error.into()))
+        Ok(())
     })
 }
 
@@ -81,14 +81,13 @@ fn bind(args: ServiceArgs) -> Result<Endpoint, Failure> {
     let (v4, v6) = (v4?, v6?);
     let attempt = |addresses: Vec<std::net::IpAddr>| {
         let carriers = if args.raw { Carriers::Both } else { Carriers::Udp };
-        let builder = Endpoint::builder(addresses)
-            .encapsulation_port(args.local_encapsulation_port)
-            .carriers(carriers);
+        let builder =
+            Endpoint::builder(addresses).encapsulation_port(args.port()).carriers(carriers);
         runtime::bind(builder)
     };
     // Hosts without IPv6 have no such addresses.
     attempt(vec![v4, v6]).or_else(|_| attempt(vec![v4])).map_err(|failure| {
-        let port = args.local_encapsulation_port;
+        let port = args.port();
         let advice = format!("another program may have UDP port {port}: choose another with --local-encapsulation-port");
         match failure {
             Failure::Unfit(error) => Failure::Unfit(error.context(advice)),
@@ -136,7 +135,7 @@ pub(crate) fn check_settings(text: &str, service: ServiceArgs) -> Result<(), Fai
 mod tests {
     use super::*;
 
-    const UDP: ServiceArgs = ServiceArgs { local_encapsulation_port: 9899, raw: false };
+    const UDP: ServiceArgs = ServiceArgs { local_encapsulation_port: None, raw: false };
 
     #[test]
     fn settings_are_read_line_by_line() {

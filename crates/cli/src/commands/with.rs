@@ -1,5 +1,7 @@
 //! `polypath with`: programs as they are, with SCTP sockets of this stack.
 
+mod file;
+
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -9,6 +11,7 @@ use anyhow::{Context, Result, anyhow};
 use polypath::Preset;
 use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE};
 
+use self::file::Options;
 use super::sockets::ServiceArgs;
 use super::stack::check_settings;
 use crate::failure::{Failure, Outcome};
@@ -21,7 +24,8 @@ const LIBRARY: &str = "libpolypath_sctp.so";
 const LIBRARY_VARIABLE: &str = "POLYPATH_SCTP_LIBRARY";
 
 /// Which addresses sockets use.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Paths {
     /// Those that the program binds
     AsBound,
@@ -39,17 +43,21 @@ Both programs may run on the same host. `polypath ss` shows the sockets.
 Examples:
   polypath with iperf3 --server
   polypath with iperf3 --sctp --client 192.0.2.1
-  polypath with --paths all --preset cmt sctp_darn -H 0 -P 5000 -l")]
+  polypath with --paths all --preset cmt sctp_darn -H 0 -P 5000 -l
+  polypath with --config uplinks.toml freeDiameterd")]
 pub(crate) struct Args {
-    /// Preset of policies to begin with; `polypath policies` describes them
-    #[arg(long, value_name = "NAME", default_value = Preset::Recommended.name(), value_parser = preset_parser())]
-    preset: Preset,
+    /// Read options from a TOML file: preset, set, paths, encapsulation_port, local_encapsulation_port, raw. Those of the command line come first
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Preset of policies to begin with (default: recommended); `polypath policies` describes them
+    #[arg(long, value_name = "NAME", value_parser = preset_parser())]
+    preset: Option<Preset>,
     /// Change a setting of the associations, for example 'policies.rto.min=200 ms'; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Addresses that the sockets use
-    #[arg(long, value_enum, default_value_t = Paths::AsBound)]
-    paths: Paths,
+    /// Addresses that the sockets use (default: as-bound)
+    #[arg(long, value_enum)]
+    paths: Option<Paths>,
     /// UDP port of the peers
     #[arg(long, value_name = "N", conflicts_with = "raw")]
     encapsulation_port: Option<u16>,
@@ -65,10 +73,18 @@ pub(crate) struct Args {
 
 /// Runs the program in place of this one.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let settings = settings(args);
-    check_settings(&settings, args.service)?;
+    let file = args.config.as_deref().map_or_else(|| Ok(Options::default()), Options::read)?;
+    let settings = settings(args, &file);
+    let service = ServiceArgs {
+        local_encapsulation_port: args
+            .service
+            .local_encapsulation_port
+            .or(file.local_encapsulation_port),
+        raw: args.service.raw || file.raw == Some(true) && args.encapsulation_port.is_none(),
+    };
+    check_settings(&settings, service)?;
     let library = library()?;
-    let path = args.service.ensure().map_err(Failure::Unfit)?;
+    let path = service.ensure().map_err(Failure::Unfit)?;
     let mut preload = library.into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
@@ -84,15 +100,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Err(Failure::Usage(anyhow!("cannot run {name}: {error}")))
 }
 
-fn settings(args: &Args) -> String {
-    let mut lines = format!("preset={}\n", args.preset.name());
-    for change in &args.set {
+/// A line for each setting: of the command line where it says something, and of the file.
+fn settings(args: &Args, file: &Options) -> String {
+    let preset = args.preset.or(file.preset).unwrap_or(Preset::Recommended);
+    let mut lines = format!("preset={}\n", preset.name());
+    for change in file.set.iter().chain(&args.set) {
         lines.push_str(&format!("set={change}\n"));
     }
-    if args.paths == Paths::All {
+    if args.paths.or(file.paths) == Some(Paths::All) {
         lines.push_str("paths=all\n");
     }
-    if let Some(port) = args.encapsulation_port {
+    let of_file = file.encapsulation_port.filter(|_| !args.service.raw);
+    if let Some(port) = args.encapsulation_port.or(of_file) {
         lines.push_str(&format!("udp-port={port}\n"));
     }
     lines

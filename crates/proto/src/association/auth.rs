@@ -92,6 +92,28 @@ impl Association {
         Ok(())
     }
 
+    /// Forbids a key for what is sent. [`AuthenticationChange::KeyUnused`] follows.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Unknown`], [`KeyError::Active`], or [`KeyError::Off`].
+    pub fn deactivate_shared_key(&mut self, id: u16) -> Result<(), KeyError> {
+        self.change_keys(|keys| keys.deactivate(id))?;
+        self.events.push(Event::Authentication(AuthenticationChange::KeyUnused(id)));
+        self.stir();
+        Ok(())
+    }
+
+    /// Identifier of the shared key that authenticates what is sent; `None` without authentication.
+    pub fn active_key(&self) -> Option<u16> {
+        self.auth.as_ref().filter(|auth| auth.session.is_some()).map(|auth| auth.keys.active())
+    }
+
+    /// Types of chunks that this side and the peer accept only if they are authenticated; `None` without authentication.
+    pub fn demanded_chunks(&self) -> Option<[ChunkTypes; 2]> {
+        self.session().map(Session::demanded_by_both)
+    }
+
     /// Whether both sides have authentication.
     pub fn is_authenticated(&self) -> bool {
         self.session().is_some()

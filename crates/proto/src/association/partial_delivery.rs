@@ -2,7 +2,7 @@
 
 use super::Association;
 use crate::receive::{AbortedDelivery, Receiver};
-use crate::{Delivery, Event, ReceivedMessage};
+use crate::{Delivery, Event, ReceivedMessage, Tsn};
 
 impl Association {
     /// Reports messages of which the beginning was delivered and the rest will not come.
@@ -50,5 +50,10 @@ impl Association {
             self.flush.stir();
         }
         receiver.take_first()
+    }
+
+    /// Last TSN that has arrived with all before it (`rcv_cumtsn`); `None` before the handshake has told the peer's first one.
+    pub fn cumulative_tsn(&self) -> Option<Tsn> {
+        self.state.receiver().map(Receiver::cumulative_tsn)
     }
 }

@@ -23,6 +23,8 @@ pub(crate) const MAX_KEYS: usize = 32;
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct SharedKeys {
     keys: Vec<(u16, Box<[u8]>)>,
+    /// Those that authenticate nothing that is sent any more.
+    deactivated: Vec<u16>,
     active: u16,
     choice: Choice,
 }
@@ -85,6 +87,7 @@ impl SharedKeys {
         if key.len() > MAX_KEY_BYTES {
             return Err(KeyError::TooLong { bytes: key.len() });
         }
+        self.deactivated.retain(|known| *known != id);
         if let Some((_, known)) = self.keys.iter_mut().find(|(known, _)| *known == id) {
             *known = key.into();
         } else if self.keys.len() >= MAX_KEYS {
@@ -107,6 +110,23 @@ impl SharedKeys {
             return Err(KeyError::Active { id });
         }
         self.keys.remove(place);
+        self.deactivated.retain(|known| *known != id);
+        Ok(())
+    }
+
+    /// Forbids a key for what is sent, until it is set again. What arrives with it is accepted as before.
+    ///
+    /// # Errors
+    ///
+    /// As [`delete`](Self::delete).
+    pub fn deactivate(&mut self, id: u16) -> Result<(), KeyError> {
+        self.get(id).ok_or(KeyError::Unknown { id })?;
+        if id == self.active {
+            return Err(KeyError::Active { id });
+        }
+        if !self.deactivated.contains(&id) {
+            self.deactivated.push(id);
+        }
         Ok(())
     }
 
@@ -114,9 +134,12 @@ impl SharedKeys {
     ///
     /// # Errors
     ///
-    /// [`KeyError::Unknown`].
+    /// [`KeyError::Unknown`], or [`KeyError::Deactivated`].
     pub fn activate(&mut self, id: u16) -> Result<(), KeyError> {
         self.get(id).ok_or(KeyError::Unknown { id })?;
+        if self.deactivated.contains(&id) {
+            return Err(KeyError::Deactivated { id });
+        }
         self.active = id;
         Ok(())
     }
@@ -184,6 +207,23 @@ mod tests {
         assert!(keys.has_active());
         keys.set(0, b"").unwrap();
         assert_eq!(keys.get(0), Some(&[][..]), "it can be set by name");
+    }
+
+    #[test]
+    fn a_key_that_was_deactivated_sends_nothing_until_it_is_set_again() {
+        let mut keys = SharedKeys::with_key(1, b"one").unwrap();
+        keys.set(2, b"two").unwrap();
+        assert_eq!(keys.deactivate(1), Err(KeyError::Active { id: 1 }));
+        assert_eq!(keys.deactivate(3), Err(KeyError::Unknown { id: 3 }));
+        keys.deactivate(2).unwrap();
+        assert_eq!(keys.activate(2), Err(KeyError::Deactivated { id: 2 }));
+        assert_eq!(keys.get(2), Some(&b"two"[..]), "it still verifies");
+        keys.set(2, b"two").unwrap();
+        keys.activate(2).unwrap();
+        keys.deactivate(1).unwrap();
+        keys.delete(1).unwrap();
+        keys.set(1, b"one").unwrap();
+        assert_eq!(keys.activate(1), Ok(()), "another key of the same number");
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Pieces {
 
 #[cfg(test)]
 mod tests {
-    use polypath_proto::Delivery;
+    use polypath_proto::{Delivery, Tsn};
     use polypath_wire::{Payload, VirtualPayload};
 
     use super::*;
@@ -69,6 +69,7 @@ mod tests {
                 ppid: 0,
                 delivery: Delivery::Ordered,
                 ssn: 0,
+                tsn: Tsn(0),
                 piece,
                 fragments: [payload].into_iter().collect(),
             };

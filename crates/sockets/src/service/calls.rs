@@ -10,7 +10,9 @@ use super::options::{self, Options};
 use super::socket::Socket;
 use super::{Service, status};
 use crate::address;
-use crate::control::{Operation, Reply, Request};
+use crate::control::{Abort, Operation, Reply, Request};
+use crate::init::InitMessage;
+use crate::layout::Fields;
 use crate::names::Style;
 
 /// What a call gives, and a descriptor for the program.
@@ -38,7 +40,7 @@ async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Res
     let done = Reply::value(0);
     Ok(match request.operation {
         Operation::Bind => {
-            let addresses = addresses(request)?;
+            let addresses = listed(&request.bytes)?;
             match request.first {
                 0 => socket.bind(&addresses)?,
                 1 => socket.bind_more(&addresses)?,
@@ -52,7 +54,10 @@ async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Res
             (done, None)
         }
         Operation::Connect => {
-            let id = socket.connect(&addresses(request)?)?;
+            let fields = Fields(&request.bytes);
+            let init = InitMessage::read(fields, 0).ok_or(Errno::INVAL)?;
+            let peer = listed(fields.rest(InitMessage::BYTES))?;
+            let id = socket.connect(&peer, init)?;
             if request.second != 0 {
                 socket.connected().await?;
             }
@@ -71,6 +76,16 @@ async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Res
         Operation::PeelOff => {
             let fd = socket.peel_off(request.first)?;
             (done, Some(fd))
+        }
+        Operation::CheckKey => {
+            let peer = address::read(&request.bytes).map(|(peer, _)| peer);
+            options::check_key(&socket, request.first, peer, request.second)?;
+            (done, None)
+        }
+        Operation::Abort => {
+            let abort = Abort::decode(&request.bytes).ok_or(Errno::INVAL)?;
+            socket.abort((request.first, request.second != 0), abort).await?;
+            (done, None)
         }
         Operation::IsListening => (Reply::value(socket.is_listening().into()), None),
         Operation::Open | Operation::Status => return Err(Errno::INVAL),
@@ -92,8 +107,8 @@ fn open(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answe
     Ok((Reply::value(0), Some(fd)))
 }
 
-fn addresses(request: &Request) -> Result<Vec<SocketAddr>, Errno> {
-    address::read_all(&request.bytes).filter(|all| !all.is_empty()).ok_or(Errno::INVAL)
+fn listed(packed: &[u8]) -> Result<Vec<SocketAddr>, Errno> {
+    address::read_all(packed).filter(|all| !all.is_empty()).ok_or(Errno::INVAL)
 }
 
 /// The address that it is bound to; a wildcard if these are all.

@@ -1,19 +1,24 @@
 //! The service's end of a socket's descriptor.
 
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown,
-    SocketAddrUnix, SocketFlags, SocketType, bind, recv, sendmsg, shutdown, socketpair, sockopt,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, recv,
+    recvmsg, sendmsg, shutdown, socketpair, sockopt,
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
+use super::cut::cut;
+use crate::annex;
 use crate::frame::{HEAD_BYTES, Head};
 use crate::names::SocketName;
 
@@ -25,6 +30,8 @@ const QUEUE_BYTES: usize = 1 << 20;
 pub(super) struct Channel {
     /// In truth not of streams but of packets, which makes no difference to waiting.
     fd: UnixStream,
+    /// Number of the next frame to the program.
+    next: AtomicU32,
 }
 
 impl Channel {
@@ -41,7 +48,7 @@ impl Channel {
         bind(&ours, &SocketAddrUnix::new_abstract_name(&name.encoded())?)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
         let fd = UnixStream::from_std(ours.into())?;
-        Ok((Self { fd }, theirs))
+        Ok((Self { fd, next: AtomicU32::new(1) }, theirs))
     }
 
     /// The head of the next frame, which stays there, and the size of the whole frame. `None` when the program has closed all of its
@@ -50,11 +57,8 @@ impl Channel {
         self.fd
             .async_io(Interest::READABLE, || {
                 let mut head = [0_u8; HEAD_BYTES];
-                let (got, size) = recv(
-                    &self.fd,
-                    &mut head,
-                    RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT,
-                )?;
+                let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+                let (got, size) = despite_reset(|| recv(&self.fd, &mut head, flags))?;
                 Ok((size > 0).then(|| (Head::decode(&head[..got]), size)))
             })
             .await
@@ -63,9 +67,55 @@ impl Channel {
     /// Takes the next frame, which [`peek`](Self::peek) has seen with this size; gives what follows the head.
     pub(super) fn take(&self, size: usize) -> io::Result<Bytes> {
         let mut frame = Vec::with_capacity(size);
-        recv(&self.fd, spare_capacity(&mut frame), RecvFlags::DONTWAIT)?;
+        despite_reset(|| recv(&self.fd, spare_capacity(&mut frame), RecvFlags::DONTWAIT))?;
         let frame = Bytes::from(frame);
         Ok(frame.slice(HEAD_BYTES.min(frame.len())..))
+    }
+
+    /// The same for a message of which so many bytes are in the annex of the frame.
+    pub(super) fn take_with_annex(&self, size: usize, rest: u32) -> io::Result<Bytes> {
+        let mut frame = vec![0; size];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let got = despite_reset(|| {
+            recvmsg(&self.fd, &mut [IoSliceMut::new(&mut frame)], &mut ancillary, flags)
+        })?;
+        let annex = ancillary.drain().find_map(|item| match item {
+            RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        let annex = annex.ok_or(io::ErrorKind::InvalidData)?;
+        frame.truncate(got.bytes);
+        frame.drain(..HEAD_BYTES.min(got.bytes));
+        let in_frame = frame.len();
+        frame.resize(in_frame + rest as usize, 0);
+        annex::read(&annex, 0, &mut frame[in_frame..])?;
+        Ok(frame.into())
+    }
+
+    /// Bytes of the frames that the program has sent and that were not taken.
+    pub(super) fn unread(&self) -> usize {
+        let bytes = rustix::io::ioctl_fionread(&self.fd).unwrap_or(0);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// Takes the next frame, and does not look at it.
+    pub(super) fn skip(&self) -> io::Result<()> {
+        despite_reset(|| recv(&self.fd, &mut [0_u8; 1], RecvFlags::DONTWAIT))?;
+        Ok(())
+    }
+
+    /// Hands a message to the program as [`give`](Self::give) does, with what does not fit into the frame.
+    pub(super) async fn give_message(&self, head: &Head, fragments: &[&[u8]]) -> io::Result<()> {
+        let (fit, rest) = cut(fragments);
+        if rest.is_empty() {
+            return self.give(head, &fit).await;
+        }
+        let bytes: usize = rest.iter().map(|part| part.len()).sum();
+        let rest_bytes = u32::try_from(bytes).map_err(|_| io::ErrorKind::InvalidData)?;
+        let annex = annex::with(&rest)?;
+        self.send(&Head { rest: rest_bytes, ..*head }, &fit, Some(annex.as_fd())).await
     }
 
     /// Hands a frame to the program; waits while its queue is full.
@@ -84,7 +134,8 @@ impl Channel {
         pieces: &[&[u8]],
         passed: Option<BorrowedFd<'_>>,
     ) -> io::Result<()> {
-        let head = head.encoded();
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let head = Head { number, ..*head }.encoded();
         let mut parts = Vec::with_capacity(1 + pieces.len());
         parts.push(IoSlice::new(&head));
         parts.extend(pieces.iter().map(|piece| IoSlice::new(piece)));
@@ -103,6 +154,15 @@ impl Channel {
     pub(super) fn close(&self) {
         // Fails if the program has closed its end, which is as good.
         let _ = shutdown(&self.fd, Shutdown::Both);
+    }
+}
+
+/// Receives, also where the program has closed its end without having read everything: the system reports that once, before what the program
+/// had sent.
+fn despite_reset<T>(mut receive: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    match receive() {
+        Err(Errno::CONNRESET) => receive(),
+        done => done,
     }
 }
 

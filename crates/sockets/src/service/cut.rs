@@ -1,53 +1,29 @@
-//! Cuts a message into frames.
+//! Divides a message between its frame and the annex of the frame.
 
 use crate::frame::MAX_PIECE_BYTES;
 
 /// Most parts of one frame; the system allows 1024 with the head.
 const MAX_PARTS: usize = 1000;
 
-/// The frames of a message: the parts of each, and whether it is the last one. There is at least one.
-#[derive(Debug)]
-pub(super) struct Cut<'a> {
-    fragments: &'a [&'a [u8]],
-    /// What did not fit of the fragment before.
-    rest: &'a [u8],
-    is_over: bool,
-}
-
-impl<'a> Cut<'a> {
-    pub(super) fn new(fragments: &'a [&'a [u8]]) -> Self {
-        Self { fragments, rest: &[], is_over: false }
-    }
-
-    fn next_part(&mut self) -> Option<&'a [u8]> {
-        if !self.rest.is_empty() {
-            return Some(std::mem::take(&mut self.rest));
+/// The parts of a message that go into the frame, and those that do not fit.
+pub(super) fn cut<'a>(fragments: &[&'a [u8]]) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
+    let mut fit = Vec::with_capacity(fragments.len().min(MAX_PARTS));
+    let mut room = MAX_PIECE_BYTES;
+    let mut left = fragments.iter();
+    let mut rest = Vec::new();
+    while room > 0
+        && fit.len() < MAX_PARTS
+        && let Some(fragment) = left.next()
+    {
+        let (first, second) = fragment.split_at(fragment.len().min(room));
+        room -= first.len();
+        fit.push(first);
+        if !second.is_empty() {
+            rest.push(second);
         }
-        let (first, others) = self.fragments.split_first()?;
-        self.fragments = others;
-        Some(first)
     }
-}
-
-impl<'a> Iterator for Cut<'a> {
-    type Item = (Vec<&'a [u8]>, bool);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.is_over {
-            return None;
-        }
-        let mut parts = Vec::with_capacity(self.fragments.len().min(MAX_PARTS) + 1);
-        let mut bytes = 0;
-        while bytes < MAX_PIECE_BYTES && parts.len() < MAX_PARTS {
-            let Some(part) = self.next_part() else { break };
-            let (fits, rest) = part.split_at(part.len().min(MAX_PIECE_BYTES - bytes));
-            self.rest = rest;
-            bytes += fits.len();
-            parts.push(fits);
-        }
-        self.is_over = self.rest.is_empty() && self.fragments.is_empty();
-        Some((parts, self.is_over))
-    }
+    rest.extend(left);
+    (fit, rest)
 }
 
 #[cfg(test)]
@@ -55,33 +31,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_hold_the_whole_message_in_order() {
+    fn frame_and_annex_hold_the_whole_message_in_order() {
         let bytes: Vec<u8> = (0..3 * MAX_PIECE_BYTES + 5).map(|n| n as u8).collect();
-        for (fragment_bytes, frames) in [
-            (bytes.len(), 4),
-            (MAX_PIECE_BYTES, 4),
-            (MAX_PIECE_BYTES - 1, 4),
-            (1400, 4),
+        for (fragment_bytes, in_frame) in [
+            (bytes.len(), MAX_PIECE_BYTES),
+            (MAX_PIECE_BYTES, MAX_PIECE_BYTES),
+            (MAX_PIECE_BYTES - 1, MAX_PIECE_BYTES),
+            (1400, MAX_PIECE_BYTES),
             // Here the number of parts is the limit.
-            (100, 4),
-            (50, 8),
+            (100, 100 * MAX_PARTS),
         ] {
             let fragments: Vec<&[u8]> = bytes.chunks(fragment_bytes).collect();
-            let cut: Vec<_> = Cut::new(&fragments).collect();
-            assert_eq!(cut.len(), frames, "fragments of {fragment_bytes} bytes");
-            let lasts = cut.iter().filter(|(_, is_last)| *is_last).count();
-            assert!(lasts == 1 && cut.last().is_some_and(|(_, is_last)| *is_last));
-            for (parts, _) in &cut {
-                let size: usize = parts.iter().map(|part| part.len()).sum();
-                assert!(size <= MAX_PIECE_BYTES && parts.len() <= MAX_PARTS);
-            }
-            let whole: Vec<u8> = cut.into_iter().flat_map(|(parts, _)| parts.concat()).collect();
-            assert!(whole == bytes, "fragments of {fragment_bytes} bytes");
+            let (fit, rest) = cut(&fragments);
+            let [fit, rest] = [fit, rest].map(|parts| (parts.len(), parts.concat()));
+            assert_eq!(fit.1.len(), in_frame, "fragments of {fragment_bytes} bytes");
+            assert!(fit.0 <= MAX_PARTS && fit.1.len() <= MAX_PIECE_BYTES);
+            assert!([fit.1, rest.1].concat() == bytes, "fragments of {fragment_bytes} bytes");
         }
     }
 
     #[test]
-    fn a_message_without_fragments_is_one_frame() {
-        assert_eq!(Cut::new(&[]).collect::<Vec<_>>(), [(Vec::new(), true)]);
+    fn what_fits_has_no_annex() {
+        assert_eq!(cut(&[]), (Vec::new(), Vec::new()));
+        assert_eq!(cut(&[b"whole"]), (vec![&b"whole"[..]], Vec::new()));
+        let full = vec![7; MAX_PIECE_BYTES];
+        assert_eq!(cut(&[&full]).1, Vec::<&[u8]>::new());
     }
 }

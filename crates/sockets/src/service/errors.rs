@@ -48,6 +48,7 @@ pub(super) fn of_send(error: &SendError) -> Errno {
     match error {
         SendError::Ended(ended) => of_end(ended),
         SendError::Refused(SendRefusal::Closed) => Errno::PIPE,
+        SendError::Refused(SendRefusal::MessageTooLarge { .. }) => Errno::MSGSIZE,
         _ => Errno::INVAL,
     }
 }

@@ -1,24 +1,33 @@
 //! An association of a socket, and the two tasks that carry its messages.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use polypath::config::PartialReliability;
 use polypath::{
-    Association, AssociationError, Delivery, Event, Events, Message, ReceivedMessage, SendError,
-    SendRefusal,
+    Association, AssociationError, Delivery, Event, Events, Message, PathId, PathStatus,
+    ReceivedMessage,
 };
-use tokio::sync::mpsc;
+use rustix::io::Errno;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::notify::Told;
+use super::options::Each;
 use super::socket::{Socket, peer_of};
+use super::under_way::{Sent, UnderWay};
 use super::{errors, lock, notify};
 use crate::abi::flag;
-use crate::frame::{Head, Kind};
+use crate::frame::{Head, Kind, MAX_PIECE_BYTES};
 
 /// Messages that may wait for an association, before the program's descriptor is not writable any more.
 const WAITING_MESSAGES: usize = 16;
+
+/// KiB that large messages among them may take.
+const LARGE_KIB: u32 = 4096;
 
 /// How long an association may take to shut down when nobody waits for it.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
@@ -28,8 +37,14 @@ pub(super) struct Link {
     pub(super) id: i32,
     association: OnceLock<Arc<Association>>,
     outgoing: mpsc::Sender<Outgoing>,
+    /// What large messages may take while they wait, in KiB; one that takes more waits alone.
+    large: Arc<Semaphore>,
     /// Where the program said that the peer is.
     named: Vec<SocketAddr>,
+    /// What the program has set for it.
+    each: Mutex<Each>,
+    /// Messages that the program wants back if they do not arrive.
+    under_way: Mutex<UnderWay>,
     /// The socket that it moved to.
     moved: Mutex<Option<Arc<Socket>>>,
 }
@@ -40,8 +55,15 @@ pub(super) type OutgoingQueue = mpsc::Receiver<Outgoing>;
 /// What is to be done with an association.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// A message; an empty one only carries the flag `EOF`.
-    Message(Message, bool),
+    /// A message; an empty one only says that the association ends behind it.
+    Message {
+        message: Message,
+        /// The address that it is to go to (`SCTP_ADDR_OVER`).
+        over: Option<IpAddr>,
+        ends: bool,
+        /// Its share of what large messages may take while they wait.
+        share: Option<OwnedSemaphorePermit>,
+    },
     /// A graceful end.
     End,
     /// An abort, with the reason for the peer.
@@ -61,7 +83,9 @@ impl Outgoing {
             message.delivery = Delivery::Unordered;
         }
         message.reliability = reliability(head.pr_policy, head.value);
-        Self::Message(message, head.flags & flag::EOF != 0)
+        let over = head.peer.filter(|_| head.flags & flag::ADDR_OVER != 0);
+        let ends = head.flags & flag::EOF != 0;
+        Self::Message { message, over: over.map(|peer| peer.ip()), ends, share: None }
     }
 }
 
@@ -82,12 +106,41 @@ pub(super) fn reliability(policy: u16, value: u32) -> Option<PartialReliability>
 }
 
 impl Link {
-    pub(super) fn new(id: i32, named: &[SocketAddr]) -> (Self, OutgoingQueue) {
+    pub(super) fn new(id: i32, named: &[SocketAddr], each: Each) -> (Self, OutgoingQueue) {
         let (outgoing, waiting) = mpsc::channel(WAITING_MESSAGES);
-        let named = named.to_vec();
-        let link =
-            Self { id, association: OnceLock::new(), outgoing, named, moved: Mutex::default() };
+        let link = Self {
+            id,
+            association: OnceLock::new(),
+            outgoing,
+            large: Arc::new(Semaphore::new(LARGE_KIB as usize)),
+            named: named.to_vec(),
+            each: Mutex::new(each),
+            under_way: Mutex::default(),
+            moved: Mutex::default(),
+        };
         (link, waiting)
+    }
+
+    /// What the program has set for it.
+    pub(super) fn each(&self) -> Each {
+        *lock(&self.each)
+    }
+
+    pub(super) fn change_each(&self, change: impl Fn(&mut Each)) {
+        change(&mut lock(&self.each));
+    }
+
+    /// The message that the association names so will not arrive.
+    pub(super) fn take_back(&self, stream: u16, context: u32) -> Sent {
+        let kept = lock(&self.under_way).take(context);
+        kept.unwrap_or(Sent { stream, context, ..Sent::default() })
+    }
+
+    /// All messages have arrived.
+    pub(super) fn settle(&self, association: &Association) {
+        if association.stats().send_buffer_bytes == 0 {
+            lock(&self.under_way).settle();
+        }
     }
 
     /// The handshake is over.
@@ -127,18 +180,31 @@ impl Link {
         Arc::clone(lock(&self.moved).as_ref().unwrap_or(first))
     }
 
-    pub(super) async fn enqueue(&self, outgoing: Outgoing) {
-        // Fails when the association has ended.
-        let _ = self.outgoing.send(outgoing).await;
+    /// Waits until there is room for what is to be done; gives it back if the association has ended.
+    pub(super) async fn enqueue(&self, mut outgoing: Outgoing) -> Option<Outgoing> {
+        if let Outgoing::Message { message, share, .. } = &mut outgoing
+            && message.len() > MAX_PIECE_BYTES
+        {
+            let kib = u32::try_from(message.len() / 1024).unwrap_or(u32::MAX);
+            let all = Arc::clone(&self.large).acquire_many_owned(kib.min(LARGE_KIB)).await;
+            *share = all.ok();
+        }
+        self.outgoing.send(outgoing).await.err().map(|refused| refused.0)
+    }
+
+    /// Ends the association at once: what waits is lost, and the peer may never take it.
+    pub(super) async fn abort(&self, reason: Bytes) {
+        match self.association.get() {
+            Some(association) => association.abort(reason),
+            None => drop(self.enqueue(Outgoing::Abort(reason)).await),
+        }
     }
 
     /// The program has closed the socket.
     pub(super) async fn leave(self: Arc<Self>, aborts: bool) {
-        match self.association.get().filter(|_| aborts) {
-            // At once: what waits is lost, and the peer may never take it.
-            Some(association) => association.abort(Bytes::new()),
-            None if aborts => self.enqueue(Outgoing::Abort(Bytes::new())).await,
-            None => self.enqueue(Outgoing::End).await,
+        match aborts {
+            true => self.abort(Bytes::new()).await,
+            false => drop(self.enqueue(Outgoing::End).await),
         }
     }
 
@@ -149,17 +215,36 @@ impl Link {
         association: Arc<Association>,
         mut waiting: OutgoingQueue,
     ) {
-        while let Some(outgoing) = waiting.recv().await {
+        let ended = Arc::clone(&association);
+        let mut ended = pin!(ended.closed());
+        loop {
+            let outgoing = tokio::select! {
+                biased;
+                Some(outgoing) = waiting.recv() => outgoing,
+                ended = &mut ended => {
+                    let errno = ended.err().map_or(Errno::PIPE, |error| errors::of_end(&error));
+                    return self.give_back(&socket, waiting, errno).await;
+                }
+            };
             let ends = match outgoing {
-                Outgoing::Message(message, ends) => {
-                    if !message.is_empty() && !self.hand_over(&socket, &association, message).await
-                    {
-                        return;
+                Outgoing::Message { message, over, ends, share } => {
+                    let sent = sent(&message);
+                    let handed_over = match message.is_empty() {
+                        true => Ok(()),
+                        false => self.hand_over(&association, message, over).await,
+                    };
+                    drop(share);
+                    if let Err(errno) = handed_over {
+                        let owner = self.owner(&socket);
+                        notify::not_sent(Told::of(&owner, &self), &sent, errno).await;
                     }
                     ends
                 }
                 Outgoing::End => true,
-                Outgoing::Abort(reason) => return association.abort(reason),
+                Outgoing::Abort(reason) => {
+                    association.abort(reason);
+                    return self.give_back(&socket, waiting, Errno::CONNABORTED).await;
+                }
             };
             if ends {
                 let _ = association.shutdown_within(SHUTDOWN_LIMIT).await;
@@ -168,23 +253,45 @@ impl Link {
         }
     }
 
-    /// Gives a message to the association; whether that lives on.
+    /// Tells the program of messages that the association never had.
+    async fn give_back(&self, socket: &Arc<Socket>, mut waiting: OutgoingQueue, errno: Errno) {
+        waiting.close();
+        while let Some(outgoing) = waiting.recv().await {
+            self.refuse(socket, outgoing, errno).await;
+        }
+    }
+
+    /// Tells the program of a message that the association does not get.
+    pub(super) async fn refuse(&self, socket: &Arc<Socket>, outgoing: Outgoing, errno: Errno) {
+        if let Outgoing::Message { message, .. } = outgoing
+            && !message.is_empty()
+        {
+            let owner = self.owner(socket);
+            notify::not_sent(Told::of(&owner, self), &sent(&message), errno).await;
+        }
+    }
+
+    /// Gives a message to the association.
     async fn hand_over(
         &self,
-        socket: &Arc<Socket>,
         association: &Association,
-        message: Message,
-    ) -> bool {
-        let (stream, context, ppid) = (message.stream, message.context, message.ppid);
-        match association.send(message).await {
-            Ok(()) => true,
-            Err(error) => {
-                let errno = errors::of_send(&error);
-                let owner = self.owner(socket);
-                notify::not_sent(&owner, self.id, (stream, context, ppid), errno).await;
-                !matches!(error, SendError::Ended(_) | SendError::Refused(SendRefusal::Closed))
-            }
+        mut message: Message,
+        over: Option<IpAddr>,
+    ) -> Result<(), Errno> {
+        if let Some(address) = over {
+            message.path = Some(path_to(association, address).ok_or(Errno::INVAL)?);
         }
+        let kept = self.each().wants_messages_back().then(|| {
+            let most = association.options().send_buffer_bytes.unwrap_or(0);
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            message.context = lock(&self.under_way).keep(sent(&message), most);
+            message.context
+        });
+        let done = association.send(message).await;
+        if let (Err(_), Some(number)) = (&done, kept) {
+            lock(&self.under_way).take(number);
+        }
+        done.map_err(|error| errors::of_send(&error))
     }
 
     /// Hands what arrives to the program, and notifications, until the association ends.
@@ -192,15 +299,15 @@ impl Link {
         self: Arc<Self>,
         socket: Arc<Socket>,
         association: Arc<Association>,
+        // Cost memory, so that they are there only where a program listens.
+        mut events: Option<Events>,
     ) {
-        // Costs memory, so that it is there only where a program listens.
-        let mut events: Option<Events> = None;
         let mut peer = peer_of(&association);
         let mut has_events = true;
         let ended = loop {
             let owner = self.owner(&socket);
             let reconfigured = owner.reconfigured.notified();
-            if has_events && events.is_none() && owner.state().options.wants_events() {
+            if has_events && events.is_none() && self.each().wants_events() {
                 events = Some(association.events());
             }
             tokio::select! {
@@ -212,10 +319,15 @@ impl Link {
                 () = reconfigured, if events.is_none() => {}
                 received = association.receive() => match received {
                     Ok(Some(message)) => {
-                        let head = self.head_of(&message, peer);
+                        let cumulative_tsn = association.cumulative_tsn().unwrap_or_default();
+                        let head = Head { cumulative_tsn, ..self.head_of(&message, peer) };
                         let fragments: Vec<_> = message.fragments().collect();
                         // Fails when the program has closed the socket: what still comes is for nobody.
-                        let _ = owner.deliver(head, &fragments).await;
+                        let delivered = owner.deliver(head, &fragments).await;
+                        if delivered.is_err_and(|error| is_shortage(&error)) {
+                            // A message cannot be left out.
+                            association.abort("this side has no memory or no descriptors left");
+                        }
                     }
                     Ok(None) => break Ok(()),
                     Err(AssociationError::PeerRestarted) => {
@@ -228,7 +340,10 @@ impl Link {
             }
         };
         let owner = self.owner(&socket);
-        owner.hang_up_if(ended.is_ok());
+        // Notifications of the end would be lost behind it.
+        if ended.is_ok() && !self.each().listens_to_the_end() {
+            owner.hang_up();
+        }
         let ended = match ended {
             // The peer sends nothing more; what was sent to it may still be under way.
             Ok(()) => association.closed().await,
@@ -239,9 +354,10 @@ impl Link {
                 notify::event(&owner, &self, &association, &event).await;
             }
         }
-        let error = ended.err().map(|error| errors::of_end(&error));
-        notify::ended(&owner, self.id, error).await;
-        owner.ended(&self, error).await;
+        owner.forget(&self);
+        let error = ended.err();
+        notify::ended(Told::of(&owner, &self), error.as_ref()).await;
+        owner.ended(error.map(|error| errors::of_end(&error))).await;
     }
 
     fn head_of(&self, message: &ReceivedMessage, peer: Option<SocketAddr>) -> Head {
@@ -256,10 +372,42 @@ impl Link {
             ssn: message.ssn(),
             ppid: message.ppid().to_be(),
             association: self.id,
+            context: self.each().receive_context,
             peer,
+            tsn: message.tsn(),
             ..Head::of(Kind::Data)
         }
     }
+}
+
+/// A message, to be given back.
+fn sent(message: &Message) -> Sent {
+    let flags = match message.delivery {
+        Delivery::Unordered => flag::UNORDERED,
+        Delivery::Ordered => 0,
+    };
+    let Message { stream, ppid, context, payload, .. } = message;
+    Sent { stream: *stream, flags, ppid: *ppid, context: *context, content: payload.clone() }
+}
+
+/// Whether the system lacks memory or descriptors.
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| {
+        matches!(
+            errno,
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::TOOMANYREFS | Errno::NOSPC
+        )
+    })
+}
+
+/// The path to an address of the peer that most likely works.
+fn path_to(association: &Association, address: IpAddr) -> Option<PathId> {
+    let paths = association.path_stats();
+    let there = paths.iter().filter(|path| path.remote == address);
+    there
+        .min_by_key(|path| (path.status != PathStatus::Active, !path.primary))
+        .map(|path| path.path)
 }
 
 /// The next event, where somebody listens; otherwise it never comes.
@@ -267,15 +415,5 @@ async fn next_event(events: &mut Option<Events>) -> Option<Event> {
     match events {
         Some(events) => events.next().await,
         None => std::future::pending().await,
-    }
-}
-
-impl Socket {
-    /// The peer has ended the association gracefully: reading gives 0 from now on.
-    fn hang_up_if(&self, is_graceful: bool) {
-        // Notifications of the end would be lost behind it.
-        if is_graceful && !self.state().options.listens_to_the_end() {
-            self.hang_up();
-        }
     }
 }

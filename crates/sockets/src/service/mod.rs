@@ -12,13 +12,14 @@ mod socket;
 mod status;
 #[cfg(test)]
 mod tests;
+mod under_way;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use polypath::{AssociationConfig, Endpoint};
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 
 pub use crate::names::Style;
@@ -26,6 +27,12 @@ use socket::Socket;
 
 /// Most sockets that one process may have.
 const MAX_SOCKETS_PER_PROCESS: usize = 16_384;
+
+/// Most connections with questions that one process may have at a time: one for each of its threads that asks.
+const MAX_CONVERSATIONS_PER_PROCESS: usize = 1024;
+
+/// How long no connection is accepted after the system had no descriptor for one.
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(10);
 
 /// Most sockets that are remembered after their association has ended.
 const MAX_REMAINS: usize = 1024;
@@ -50,12 +57,40 @@ pub struct Service {
     read_settings: Box<ReadSettings>,
     sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
     /// Sockets of each process.
-    counts: Mutex<BTreeMap<i32, usize>>,
+    counts: Counts,
+    /// Connections of each process.
+    conversations: Counts,
     /// One-to-one sockets whose association has ended, the oldest first: programs may still ask for names, errors and options.
     remains: Mutex<VecDeque<Arc<Socket>>>,
     /// Options that programs asked for and that there are none of, by level and number.
     refused_options: Mutex<BTreeMap<(i32, i32), u64>>,
     idle: Notify,
+}
+
+/// What each process has, as far as it has something.
+#[derive(Default)]
+struct Counts(Mutex<BTreeMap<i32, usize>>);
+
+impl Counts {
+    /// One more for a process, unless it has `most`.
+    fn take(&self, process: i32, most: usize) -> bool {
+        let mut counts = lock(&self.0);
+        let count = counts.get(&process).copied().unwrap_or_default();
+        if count < most {
+            counts.insert(process, count + 1);
+        }
+        count < most
+    }
+
+    fn give_back(&self, process: i32) {
+        let mut counts = lock(&self.0);
+        if let Some(count) = counts.get_mut(&process) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                counts.remove(&process);
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Service {
@@ -79,7 +114,8 @@ impl Service {
             endpoint,
             read_settings: Box::new(read_settings),
             sockets: Mutex::default(),
-            counts: Mutex::default(),
+            counts: Counts::default(),
+            conversations: Counts::default(),
             remains: Mutex::default(),
             refused_options: Mutex::default(),
             idle: Notify::new(),
@@ -88,41 +124,52 @@ impl Service {
 
     /// Serves programs that connect to `listener`, until no socket has been open for `patience`. Programs of other users are refused,
     /// but for the superuser's.
-    ///
-    /// # Errors
-    ///
-    /// If the listener fails.
-    pub async fn serve(
-        self: Arc<Self>,
-        listener: UnixListener,
-        patience: std::time::Duration,
-    ) -> io::Result<()> {
+    pub async fn serve(self: Arc<Self>, listener: UnixListener, patience: Duration) {
         let user = rustix::process::getuid().as_raw();
         loop {
             tokio::select! {
-                accepted = listener.accept() => {
-                    let (stream, _) = accepted?;
-                    let peer = stream.peer_cred()?;
-                    if peer.uid() == user || peer.uid() == 0 {
-                        let process = peer.pid().unwrap_or_default();
-                        tokio::spawn(conversation::converse(Arc::clone(&self), stream, process));
-                    }
-                }
-                () = self.rested(patience) => return Ok(()),
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => self.begin(stream, user),
+                    // Programs that hold all descriptors of the system end nobody else's associations.
+                    Err(_) => tokio::time::sleep(SHORTAGE_PAUSE).await,
+                },
+                () = self.rested(patience) => return,
             }
         }
     }
 
-    /// Waits until there has been no socket for `patience`.
-    async fn rested(&self, patience: std::time::Duration) {
+    /// Talks with a program, unless it is another user's or has too many connections.
+    fn begin(self: &Arc<Self>, stream: UnixStream, user: u32) {
+        // Fails if the program is gone.
+        let Ok(peer) = stream.peer_cred() else { return };
+        let process = peer.pid().unwrap_or_default();
+        let may = peer.uid() == user || peer.uid() == 0;
+        if !may || !self.conversations.take(process, MAX_CONVERSATIONS_PER_PROCESS) {
+            return;
+        }
+        let service = Arc::clone(self);
+        tokio::spawn(async move {
+            conversation::converse(Arc::clone(&service), stream, process).await;
+            service.conversations.give_back(process);
+        });
+    }
+
+    /// Waits until there has been no socket for `patience`, and no association is there that shuts down: programs that begin meanwhile find the
+    /// service, which has the UDP port.
+    async fn rested(&self, patience: Duration) {
         loop {
             let changed = self.idle.notified();
-            if lock(&self.sockets).is_empty() {
-                if tokio::time::timeout(patience, changed).await.is_err() {
-                    return;
-                }
-            } else {
+            if !lock(&self.sockets).is_empty() {
                 changed.await;
+                continue;
+            }
+            let rest = async {
+                tokio::time::sleep(patience).await;
+                self.endpoint.idle().await;
+            };
+            tokio::select! {
+                () = rest => return,
+                () = changed => {}
             }
         }
     }
@@ -134,13 +181,9 @@ impl Service {
 
     /// Adds a socket, unless its process has too many.
     fn add(&self, socket: &Arc<Socket>) -> bool {
-        let mut counts = lock(&self.counts);
-        let count = counts.entry(socket.process).or_default();
-        if *count >= MAX_SOCKETS_PER_PROCESS {
+        if !self.counts.take(socket.process, MAX_SOCKETS_PER_PROCESS) {
             return false;
         }
-        *count += 1;
-        drop(counts);
         lock(&self.sockets).insert(socket.name.id, Arc::clone(socket));
         self.idle.notify_waiters();
         true
@@ -149,14 +192,7 @@ impl Service {
     /// A socket carries nothing any more. If its program may not know that yet, the socket is remembered for a while.
     fn remove(&self, socket: &Arc<Socket>, remains: bool) {
         lock(&self.sockets).remove(&socket.name.id);
-        let mut counts = lock(&self.counts);
-        if let Some(count) = counts.get_mut(&socket.process) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&socket.process);
-            }
-        }
-        drop(counts);
+        self.counts.give_back(socket.process);
         if remains {
             let mut remains = lock(&self.remains);
             if remains.len() >= MAX_REMAINS {

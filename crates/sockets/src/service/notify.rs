@@ -3,14 +3,23 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath::{AddressChange, Association, AuthenticationChange, Event, PathChange};
+use polypath::{
+    AddressChange, Association, AssociationError, AuthenticationChange, ConnectError, Event,
+    PathChange,
+};
 use rustix::io::Errno;
 
+use super::errors;
 use super::link::Link;
+use super::options::Each;
 use super::socket::Socket;
+use super::under_way::Sent;
 use crate::abi::notification as kind;
 use crate::address;
 use crate::layout::Building;
+
+/// Type of the ABORT chunk.
+const ABORT_CHUNK: u8 = 6;
 
 /// States of `struct sctp_assoc_change`.
 mod sac {
@@ -32,13 +41,35 @@ mod spc {
     pub(super) const POTENTIALLY_FAILED: i32 = 6;
 }
 
+/// Who is told, of which association.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'a> {
+    socket: &'a Arc<Socket>,
+    id: i32,
+    each: Each,
+    peer: Option<SocketAddr>,
+}
+
+impl<'a> Told<'a> {
+    /// The socket of an association, which may have forgotten it.
+    pub(super) fn of(socket: &'a Arc<Socket>, link: &Link) -> Self {
+        Self { socket, id: link.id, each: link.each(), peer: link.peer() }
+    }
+
+    /// A socket, of an association that there never was.
+    pub(super) fn without_association(socket: &'a Arc<Socket>) -> Self {
+        Self { socket, id: 0, each: socket.state().options.each, peer: None }
+    }
+}
+
 /// An association is established.
 pub(super) async fn came_up(socket: &Arc<Socket>, link: &Link, association: &Association) {
+    let told = Told::of(socket, link);
     let streams = association.streams();
     let streams = streams.map_or((0, 0), |all| (all.outbound, all.inbound));
-    tell_change(socket, link.id, sac::COMM_UP, None, streams).await;
+    tell_change(told, sac::COMM_UP, None, streams).await;
     if let Some(indication) = association.peer_adaptation() {
-        tell_adaptation(socket, link.id, indication).await;
+        tell_adaptation(told, indication).await;
     }
 }
 
@@ -46,29 +77,43 @@ pub(super) async fn came_up(socket: &Arc<Socket>, link: &Link, association: &Ass
 pub(super) async fn restarted(socket: &Arc<Socket>, link: &Link, association: &Association) {
     let streams = association.streams();
     let streams = streams.map_or((0, 0), |all| (all.outbound, all.inbound));
-    tell_change(socket, link.id, sac::RESTART, None, streams).await;
+    tell_change(Told::of(socket, link), sac::RESTART, None, streams).await;
 }
 
 /// An association could not be begun.
-pub(super) async fn cannot_start(socket: &Arc<Socket>, id: i32, errno: Errno) {
-    tell_change(socket, id, sac::CANT_START, Some(errno), (0, 0)).await;
+pub(super) async fn cannot_start(told: Told<'_>, error: &ConnectError) {
+    let causes = match error {
+        ConnectError::Ended(ended) => causes_of(ended),
+        _ => None,
+    };
+    let errno = Some(errors::of_connect(error));
+    tell_change_with(told, sac::CANT_START, errno, (0, 0), causes).await;
+}
+
+/// An association could not even be tried.
+pub(super) async fn not_tried(told: Told<'_>, errno: Errno) {
+    tell_change(told, sac::CANT_START, Some(errno), (0, 0)).await;
+}
+
+/// The error causes with which the peer has aborted.
+fn causes_of(error: &AssociationError) -> Option<&[u8]> {
+    match error {
+        AssociationError::AbortedByPeer(causes) => Some(causes),
+        _ => None,
+    }
 }
 
 /// An association has ended.
-pub(super) async fn ended(socket: &Arc<Socket>, id: i32, errno: Option<Errno>) {
-    let state = if errno.is_some() { sac::COMM_LOST } else { sac::SHUTDOWN_COMP };
-    tell_change(socket, id, state, errno, (0, 0)).await;
+pub(super) async fn ended(told: Told<'_>, error: Option<&AssociationError>) {
+    let state = if error.is_some() { sac::COMM_LOST } else { sac::SHUTDOWN_COMP };
+    let causes = error.and_then(causes_of);
+    tell_change_with(told, state, error.map(errors::of_end), (0, 0), causes).await;
 }
 
 /// A message was refused.
-pub(super) async fn not_sent(
-    socket: &Arc<Socket>,
-    id: i32,
-    message: (u16, u32, u32),
-    errno: Errno,
-) {
+pub(super) async fn not_sent(told: Told<'_>, sent: &Sent, errno: Errno) {
     let code = errno.raw_os_error().unsigned_abs();
-    tell_failure(socket, id, message, (false, code)).await;
+    tell_failure(told, sent, (false, code)).await;
 }
 
 /// What an association tells of itself.
@@ -78,13 +123,18 @@ pub(super) async fn event(
     association: &Association,
     event: &Event,
 ) {
-    let id = link.id;
+    let (told, id) = (Told::of(socket, link), link.id);
     match event {
         Event::Path { path, change } => {
+            let is_hidden = *change == PathChange::PotentiallyFailed
+                && !socket.state().options.tells_potentially_failed();
+            if is_hidden {
+                return;
+            }
             let paths = association.path_stats();
             let remote = paths.iter().find(|one| one.path == *path).map(|one| one.remote);
             if let Some((remote, state)) = remote.zip(path_state(*change)) {
-                tell_address(socket, (id, association.remote_port()), remote, state).await;
+                tell_address(told, association.remote_port(), remote, state).await;
             }
         }
         Event::PeerAddress { address, change } => {
@@ -94,28 +144,29 @@ pub(super) async fn event(
                 AddressChange::MadePrimary => spc::MADE_PRIMARY,
                 _ => return,
             };
-            tell_address(socket, (id, association.remote_port()), *address, state).await;
+            tell_address(told, association.remote_port(), *address, state).await;
         }
         Event::SendFailed { stream, context, transmitted }
         | Event::Abandoned { stream, context, transmitted } => {
-            tell_failure(socket, id, (*stream, *context, 0), (*transmitted, 0)).await;
+            let sent = link.take_back(*stream, *context);
+            tell_failure(told, &sent, (*transmitted, 0)).await;
         }
         Event::RemoteError(cause) => {
             let code: [u8; 2] =
                 cause.get(..2).and_then(|two| two.try_into().ok()).unwrap_or([0; 2]);
             let body = Building::new().bytes(&code).u16(0).i32(id).bytes(cause);
-            tell(socket, kind::REMOTE_ERROR, 0, id, body).await;
+            tell(told, kind::REMOTE_ERROR, 0, body).await;
         }
         Event::PeerShutdown => {
-            tell(socket, kind::SHUTDOWN_EVENT, 0, id, Building::new().i32(id)).await;
+            tell(told, kind::SHUTDOWN_EVENT, 0, Building::new().i32(id)).await;
         }
         Event::PartialDeliveryAborted { stream, ssn } => {
             let (stream, ssn) = (u32::from(*stream), ssn.map_or(0, u32::from));
             let body = Building::new().u32(0).i32(id).u32(stream).u32(ssn);
-            tell(socket, kind::PARTIAL_DELIVERY, 0, id, body).await;
+            tell(told, kind::PARTIAL_DELIVERY, 0, body).await;
         }
         Event::AdaptationIndication(indication) => {
-            tell_adaptation(socket, id, *indication).await;
+            tell_adaptation(told, *indication).await;
         }
         Event::Authentication(change) => {
             let (key, indication) = match change {
@@ -125,24 +176,25 @@ pub(super) async fn event(
                 _ => return,
             };
             let body = Building::new().u16(key).u16(0).u32(indication).i32(id);
-            tell(socket, kind::AUTHENTICATION, 0, id, body).await;
+            tell(told, kind::AUTHENTICATION, 0, body).await;
         }
         Event::SenderDry => {
-            tell(socket, kind::SENDER_DRY, 0, id, Building::new().i32(id)).await;
+            link.settle(association);
+            tell(told, kind::SENDER_DRY, 0, Building::new().i32(id)).await;
         }
-        Event::OutgoingStreamsReset { streams } => tell_reset(socket, id, 2, streams).await,
-        Event::IncomingStreamsReset { streams } => tell_reset(socket, id, 1, streams).await,
+        Event::OutgoingStreamsReset { streams } => tell_reset(told, 2, streams).await,
+        Event::IncomingStreamsReset { streams } => tell_reset(told, 1, streams).await,
         Event::AssociationReset => {
             let body = Building::new().i32(id).u32(0).u32(0);
-            tell(socket, kind::ASSOC_RESET, 0, id, body).await;
+            tell(told, kind::ASSOC_RESET, 0, body).await;
         }
         Event::StreamsAdded { outbound_streams, inbound_streams } => {
             let body = Building::new().i32(id).u16(*inbound_streams).u16(*outbound_streams);
-            tell(socket, kind::STREAM_CHANGE, 0, id, body).await;
+            tell(told, kind::STREAM_CHANGE, 0, body).await;
         }
         Event::ReconfigurationRefused { .. } => {
             // Denied: which request it was, the association does not say.
-            tell(socket, kind::STREAM_RESET, 4, id, Building::new().i32(id)).await;
+            tell(told, kind::STREAM_RESET, 4, Building::new().i32(id)).await;
         }
         // The descriptor itself shows what can be read and written. Associations that begin and end are handled above.
         _ => {}
@@ -161,59 +213,71 @@ fn path_state(change: PathChange) -> Option<i32> {
 }
 
 /// `struct sctp_assoc_change`.
-async fn tell_change(
-    socket: &Arc<Socket>,
-    id: i32,
+async fn tell_change(told: Told<'_>, state: u16, errno: Option<Errno>, streams: (u16, u16)) {
+    tell_change_with(told, state, errno, streams, None).await;
+}
+
+/// The same with the ABORT chunk of the peer, if that ended the association.
+async fn tell_change_with(
+    told: Told<'_>,
     state: u16,
     errno: Option<Errno>,
     (outbound, inbound): (u16, u16),
+    causes: Option<&[u8]>,
 ) {
     let error = errno.map_or(0, |errno| errno.raw_os_error() as u16);
-    let body = Building::new().u16(state).u16(error).u16(outbound).u16(inbound).i32(id);
-    tell(socket, kind::ASSOC_CHANGE, 0, id, body).await;
+    let body = Building::new().u16(state).u16(error).u16(outbound).u16(inbound).i32(told.id);
+    let chunk = causes.map(|causes| {
+        let length = u16::try_from(4 + causes.len()).unwrap_or(u16::MAX);
+        let head = Building::new().u8(ABORT_CHUNK).u8(0).bytes(&length.to_be_bytes());
+        head.bytes(causes).0
+    });
+    tell_with(told, kind::ASSOC_CHANGE, 0, body, &chunk.unwrap_or_default()).await;
 }
 
 /// `struct sctp_adaptation_event`.
-async fn tell_adaptation(socket: &Arc<Socket>, id: i32, indication: u32) {
-    let body = Building::new().u32(indication).i32(id);
-    tell(socket, kind::ADAPTATION, 0, id, body).await;
+async fn tell_adaptation(told: Told<'_>, indication: u32) {
+    let body = Building::new().u32(indication).i32(told.id);
+    tell(told, kind::ADAPTATION, 0, body).await;
 }
 
 /// `struct sctp_paddr_change`.
-async fn tell_address(socket: &Arc<Socket>, (id, port): (i32, u16), remote: IpAddr, state: i32) {
+async fn tell_address(told: Told<'_>, port: u16, remote: IpAddr, state: i32) {
     let peer = SocketAddr::new(remote, port);
-    let stored = address::stored(peer, socket.name.is_ipv6);
-    let body = Building::new().bytes(&stored).i32(state).i32(0).i32(id);
-    tell(socket, kind::PEER_ADDR_CHANGE, 0, id, body).await;
+    let stored = address::stored(peer, told.socket.name.is_ipv6);
+    let body = Building::new().bytes(&stored).i32(state).i32(0).i32(told.id);
+    tell(told, kind::PEER_ADDR_CHANGE, 0, body).await;
 }
 
 /// `struct sctp_stream_reset_event`.
-async fn tell_reset(socket: &Arc<Socket>, id: i32, flags: u16, streams: &[u16]) {
-    let body = streams.iter().copied().fold(Building::new().i32(id), Building::u16);
-    tell(socket, kind::STREAM_RESET, flags, id, body).await;
+async fn tell_reset(told: Told<'_>, flags: u16, streams: &[u16]) {
+    let body = streams.iter().copied().fold(Building::new().i32(told.id), Building::u16);
+    tell(told, kind::STREAM_RESET, flags, body).await;
 }
 
-/// `struct sctp_send_failed` and `struct sctp_send_failed_event`, without the message.
-async fn tell_failure(
-    socket: &Arc<Socket>,
-    id: i32,
-    (stream, context, ppid): (u16, u32, u32),
-    (was_sent, error): (bool, u32),
-) {
-    let (flags, ppid) = (was_sent.into(), ppid.to_be());
-    let start = || Building::new().u32(error).u16(stream);
-    let long = start().padded(12).u32(ppid).u32(context).u32(0).u32(0).u32(0).i32(id).i32(id);
-    tell(socket, kind::SEND_FAILED, flags, id, long).await;
-    let short = start().u16(0).u32(ppid).u32(context).i32(id).i32(id);
-    tell(socket, kind::SEND_FAILED_EVENT, flags, id, short).await;
+/// `struct sctp_send_failed` and `struct sctp_send_failed_event`, with the message.
+async fn tell_failure(told: Told<'_>, sent: &Sent, (was_sent, error): (bool, u32)) {
+    let (flags, ppid, id) = (was_sent.into(), sent.ppid.to_be(), told.id);
+    let Sent { stream, context, content, .. } = sent;
+    let start = || Building::new().u32(error).u16(*stream);
+    let long = start().u16(0).u16(sent.flags).padded(12);
+    let long = long.u32(ppid).u32(*context).u32(0).u32(0).u32(0).i32(id).i32(id);
+    tell_with(told, kind::SEND_FAILED, flags, long, content).await;
+    let short = start().u16(sent.flags).u32(ppid).u32(*context).i32(id).i32(id);
+    tell_with(told, kind::SEND_FAILED_EVENT, flags, short, content).await;
 }
 
 /// A notification with its head, if the program wants it.
-async fn tell(socket: &Arc<Socket>, kind: u16, flags: u16, id: i32, body: Building) {
-    if !socket.state().options.is_subscribed(kind) {
+async fn tell(told: Told<'_>, kind: u16, flags: u16, body: Building) {
+    tell_with(told, kind, flags, body, &[]).await;
+}
+
+/// The same with what follows on the structure.
+async fn tell_with(told: Told<'_>, kind: u16, flags: u16, body: Building, content: &[u8]) {
+    if !told.each.is_subscribed(kind) {
         return;
     }
-    let length = (8 + body.0.len()) as u32;
-    let whole = Building::new().u16(kind).u16(flags).u32(length).bytes(&body.0);
-    socket.tell(id, &whole.0).await;
+    let length = u32::try_from(8 + body.0.len() + content.len()).unwrap_or(u32::MAX);
+    let head = Building::new().u16(kind).u16(flags).u32(length);
+    told.socket.tell(told.id, told.peer, &[&head.0, &body.0, content]).await;
 }

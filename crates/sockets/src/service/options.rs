@@ -1,6 +1,8 @@
 //! Options of sockets, in the layouts of Linux.
 
 mod association;
+mod each;
+mod keys;
 mod paths;
 mod socket_level;
 mod sockets;
@@ -10,17 +12,24 @@ use std::sync::Arc;
 use polypath::{AssociationConfig, AssociationOptions};
 use rustix::io::Errno;
 
+pub(super) use self::each::Each;
+pub(super) use self::keys::check as check_key;
 use super::Settings;
 use super::link::Link;
 use super::socket::{Socket, State};
 use crate::abi::{IPPROTO_IPV6, IPPROTO_SCTP, IPV6_V6ONLY, SOL_SOCKET, notification};
 use crate::frame::wanted;
+use crate::init::InitMessage;
 use crate::layout::{Building, Fields};
 
 /// Identifiers that mean several associations.
 const FUTURE: i32 = 0;
 const CURRENT: i32 = 1;
 const ALL: i32 = 2;
+
+/// Values of `SCTP_EXPOSE_POTENTIALLY_FAILED_STATE`; 0 is neither.
+const EXPOSE_DISABLE: i32 = 1;
+const EXPOSE_ENABLE: i32 = 2;
 
 /// What the program has set for a socket; accepted ones begin with those of the one that listens.
 #[derive(Clone, Debug)]
@@ -30,12 +39,8 @@ pub(super) struct Options {
     /// UDP port of peers.
     pub(super) encapsulation_port: Option<u16>,
     pub(super) all_addresses: bool,
-    /// `SCTP_CONTEXT`.
-    pub(super) receive_context: u32,
-    /// For messages without ancillary data.
-    pub(super) default_send: DefaultSend,
-    /// Kinds of notifications that are wanted, a bit each.
-    events: u16,
+    /// What associations to come begin with, and can have changed for each.
+    pub(super) each: Each,
     gives_rcvinfo: bool,
     gives_nxtinfo: bool,
     /// `SO_LINGER`: seconds, if it is on.
@@ -44,17 +49,6 @@ pub(super) struct Options {
     pub(super) max_init_timeout_ms: u16,
     /// Options that mean nothing to this stack, but can be asked for: `SCTP_NODELAY` and the like.
     flags: Flags,
-}
-
-/// `struct sctp_sndinfo` without the association, and policy and value of `struct sctp_default_prinfo`.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct DefaultSend {
-    pub(super) stream: u16,
-    pub(super) flags: u16,
-    pub(super) ppid: u32,
-    pub(super) context: u32,
-    pub(super) pr_policy: u16,
-    pub(super) pr_value: u32,
 }
 
 /// Numbers that are kept for the program.
@@ -69,6 +63,8 @@ struct Flags {
     expose_pf: i32,
     ipv6_only: i32,
     stream_reset: u32,
+    /// Whether key 0 is there without having been set.
+    null_key: i32,
 }
 
 impl Options {
@@ -77,9 +73,7 @@ impl Options {
             association: settings.association,
             encapsulation_port: settings.encapsulation_port,
             all_addresses: settings.all_addresses,
-            receive_context: 0,
-            default_send: DefaultSend::default(),
-            events: 0,
+            each: Each::default(),
             gives_rcvinfo: false,
             gives_nxtinfo: false,
             linger: None,
@@ -91,7 +85,7 @@ impl Options {
     /// Ancillary data that goes with each message.
     pub(super) fn wanted(&self) -> u8 {
         let mut wanted = 0;
-        if self.is_subscribed(notification::DATA_IO) {
+        if self.each.is_subscribed(notification::DATA_IO) {
             wanted |= wanted::SNDRCV;
         }
         if self.gives_rcvinfo {
@@ -101,6 +95,29 @@ impl Options {
             wanted |= wanted::NXTINFO;
         }
         wanted
+    }
+
+    /// With parameters of associations to come.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be used.
+    pub(super) fn with_init(mut self, init: InitMessage) -> Result<Self, Errno> {
+        let config = &mut self.association;
+        if init.outbound_streams > 0 {
+            config.outbound_streams = init.outbound_streams;
+        }
+        if init.inbound_streams > 0 {
+            config.max_inbound_streams = init.inbound_streams;
+        }
+        if init.attempts > 0 {
+            config.max_init_retransmits = init.attempts.into();
+        }
+        if init.max_timeout_ms > 0 {
+            self.max_init_timeout_ms = init.max_timeout_ms;
+        }
+        config.check().map_err(|_| Errno::INVAL)?;
+        Ok(self)
     }
 
     /// Configuration of an association that this side begins: INITs are repeated as `sinit_max_init_timeo` wants it.
@@ -127,19 +144,14 @@ impl Options {
         })
     }
 
-    /// Whether the program wants notifications of this kind.
-    pub(super) fn is_subscribed(&self, kind: u16) -> bool {
-        self.events & bit(kind) != 0
+    /// Whether the program hears of potentially failed paths (RFC 7829 section 7.3).
+    pub(super) fn tells_potentially_failed(&self) -> bool {
+        self.flags.expose_pf == EXPOSE_ENABLE
     }
 
-    /// Whether the program wants notifications that come from the association's events, beyond its beginning and end.
-    pub(super) fn wants_events(&self) -> bool {
-        self.events & !(bit(notification::DATA_IO) | bit(notification::ASSOC_CHANGE)) != 0
-    }
-
-    /// Whether the program wants a notification when an association ends.
-    pub(super) fn listens_to_the_end(&self) -> bool {
-        self.is_subscribed(notification::ASSOC_CHANGE)
+    /// Whether the program cannot even ask for such a path.
+    pub(super) fn hides_potentially_failed(&self) -> bool {
+        self.flags.expose_pf == EXPOSE_DISABLE
     }
 
     /// Whether a socket of IPv6 has no addresses of IPv4.
@@ -151,18 +163,6 @@ impl Options {
     pub(super) fn aborts_on_close(&self) -> bool {
         self.linger == Some(0)
     }
-
-    fn subscribe(&mut self, kind: u16, on: bool) {
-        match on {
-            true => self.events |= bit(kind),
-            false => self.events &= !bit(kind),
-        }
-    }
-}
-
-/// The bit of a kind of notifications.
-fn bit(kind: u16) -> u16 {
-    1 << (kind & 0xF)
 }
 
 /// `setsockopt`.
@@ -222,6 +222,8 @@ fn set_sctp(socket: &Arc<Socket>, number: i32, value: &[u8]) -> Result<(), Errno
     let fields = Fields(value);
     let done = sockets::set(socket, number, fields)
         .or_else(|| paths::set(socket, number, fields))
+        .or_else(|| keys::set(socket, number, fields))
+        .or_else(|| each::set(socket, number, fields))
         .or_else(|| association::set(socket, number, fields));
     done.unwrap_or(Err(Errno::NOPROTOOPT))
 }
@@ -230,6 +232,8 @@ fn get_sctp(socket: &Arc<Socket>, number: i32, given: &[u8]) -> Result<Vec<u8>, 
     let fields = Fields(given);
     let done = sockets::get(socket, number, fields)
         .or_else(|| paths::get(socket, number, fields))
+        .or_else(|| keys::get(socket, number, fields))
+        .or_else(|| each::get(socket, number, fields))
         .or_else(|| association::get(socket, number, fields));
     done.unwrap_or(Err(Errno::NOPROTOOPT))
 }
@@ -271,6 +275,11 @@ fn change(socket: &Socket, id: i32, options: &AssociationOptions) -> Result<(), 
         socket.options_changed(&state);
     }
     Ok(())
+}
+
+/// Refuses an option of associations to come that names others.
+fn only_future(socket: &Socket, id: i32, refusal: Errno) -> Result<(), Errno> {
+    if socket.is_one_to_one() || id == FUTURE { Ok(()) } else { Err(refusal) }
 }
 
 /// Parameters of the association with this identifier, or of those to come.
@@ -335,17 +344,7 @@ fn ms(duration: polypath::Duration) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::abi::option;
-
-    #[test]
-    fn each_kind_of_notification_has_a_bit_of_its_own() {
-        let mut bits = 0_u16;
-        for kind in 0..notification::COUNT {
-            assert_eq!(bits & bit(notification::DATA_IO + kind), 0);
-            bits |= bit(notification::DATA_IO + kind);
-        }
-    }
 
     #[test]
     fn numbers_of_options_are_not_used_twice() {

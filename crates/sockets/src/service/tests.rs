@@ -1,18 +1,21 @@
 //! The service without programs: its sockets are asked as programs would ask.
 
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use polypath::{AssociationConfig, Endpoint};
+use polypath::{AssociationConfig, Endpoint, Event};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::options::{self, Options};
 use super::socket::Socket;
 use super::{Service, Settings, Style};
-use crate::abi::{IPPROTO_SCTP, SOL_SOCKET, socket_option};
+use crate::abi::option::ENABLE_STREAM_RESET;
+use crate::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use crate::address;
 use crate::frame::{HEAD_BYTES, Head, Kind};
+use crate::init::InitMessage;
 use crate::support::OPTIONS;
 
 fn settings() -> Settings {
@@ -25,8 +28,12 @@ fn settings() -> Settings {
 
 /// A service at one address, and its UDP port.
 fn service(address: &str) -> (Arc<Service>, u16) {
-    let endpoint =
-        Endpoint::builder([address.parse().unwrap()]).encapsulation_port(0).bind().unwrap();
+    service_at(&[address])
+}
+
+fn service_at(addresses: &[&str]) -> (Arc<Service>, u16) {
+    let addresses = addresses.iter().map(|one| one.parse::<std::net::IpAddr>().unwrap());
+    let endpoint = Endpoint::builder(addresses).encapsulation_port(0).bind().unwrap();
     let port = endpoint.encapsulation_port();
     let service = Service::new(endpoint, |text| match text {
         "" => Ok(settings()),
@@ -70,7 +77,7 @@ async fn the_table_of_options_is_true() {
     server.bind(&[at("127.0.0.61:7100")]).unwrap();
     server.listen(4).unwrap();
     let (socket, _fd) = open(&service, Style::OneToMany, port);
-    let id = socket.connect(&[at("127.0.0.61:7100")]).unwrap();
+    let id = socket.connect(&[at("127.0.0.61:7100")], InitMessage::default()).unwrap();
     socket.connected().await.unwrap();
     // A structure of any kind that names the association and its peer, at both places where addresses are.
     let peer = address::stored(at("127.0.0.61:7100"), false);
@@ -85,7 +92,10 @@ async fn the_table_of_options_is_true() {
         "SOCKOPT_CONNECTX_OLD",
         "SOCKOPT_CONNECTX3",
     ];
+    // Requests are there where they are enabled.
+    let enabled = [0_i32.to_ne_bytes(), 7_i32.to_ne_bytes()].concat();
     for option in OPTIONS.iter().filter(|option| !of_library.contains(&option.name)) {
+        options::set(&socket, IPPROTO_SCTP, ENABLE_STREAM_RESET, &enabled).unwrap();
         let got = options::get(&socket, IPPROTO_SCTP, option.number, &given);
         let is_there = got.as_ref().err() != Some(&Errno::NOPROTOOPT);
         assert_eq!(is_there, option.get, "getsockopt of {}: {got:?}", option.name);
@@ -114,16 +124,19 @@ async fn a_message_goes_from_one_program_to_another() {
     assert_eq!(server.bind(&[at("127.0.0.62:7201")]), Err(Errno::INVAL), "bound already");
     server.listen(4).unwrap();
     let (client, client_fd) = open(&service, Style::OneToOne, port);
-    client.connect(&[at("127.0.0.62:7200")]).unwrap();
+    client.connect(&[at("127.0.0.62:7200")], InitMessage::default()).unwrap();
     client.connected().await.unwrap();
-    assert_eq!(client.connect(&[at("127.0.0.62:7200")]), Err(Errno::ISCONN));
+    assert_eq!(
+        client.connect(&[at("127.0.0.62:7200")], InitMessage::default()),
+        Err(Errno::ISCONN)
+    );
     let (head, _) = frame(&server_fd).await;
     assert_eq!(head.kind, Kind::Accepted);
 
     let (other, _other_fd) = open(&service, Style::OneToOne, port);
     assert_eq!(other.bind(&[at("127.0.0.62:7200")]), Err(Errno::ADDRINUSE));
     assert_eq!(other.bind(&[at("192.0.2.1:0")]), Err(Errno::ADDRNOTAVAIL));
-    other.connect(&[at("127.0.0.62:1")]).unwrap();
+    other.connect(&[at("127.0.0.62:1")], InitMessage::default()).unwrap();
     assert_eq!(other.connected().await, Err(Errno::CONNREFUSED));
 
     // The accepted socket was lost on the way to the program: its association ends.
@@ -158,7 +171,7 @@ async fn closing_the_descriptor_ends_the_socket() {
 async fn what_programs_send_that_is_no_frame_harms_nobody() {
     let (service, port) = service("127.0.0.64");
     let (socket, fd) = open(&service, Style::OneToMany, port);
-    for bytes in [&[0_u8; 1][..], &[255; 64], &[1; 200], &[3; 70]] {
+    for bytes in [&[0_u8; 1][..], &[255; 72], &[1; 200], &[3; 78]] {
         rustix::net::send(&fd, bytes, rustix::net::SendFlags::empty()).unwrap();
     }
     // To a stream, an association and an address that there are not.
@@ -178,7 +191,7 @@ async fn closing_with_no_time_to_linger_waits_for_nobody() {
     server.bind(&[at("127.0.0.65:7500")]).unwrap();
     server.listen(1).unwrap();
     let (client, fd) = open(&service, Style::OneToOne, port);
-    client.connect(&[at("127.0.0.65:7500")]).unwrap();
+    client.connect(&[at("127.0.0.65:7500")], InitMessage::default()).unwrap();
     client.connected().await.unwrap();
     let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
     options::set(&client, SOL_SOCKET, socket_option::LINGER, &linger).unwrap();
@@ -207,7 +220,248 @@ async fn an_attempt_that_fails_leaves_the_port_bound() {
     let (service, port) = service("127.0.0.66");
     let (socket, _fd) = open(&service, Style::OneToOne, port);
     socket.bind(&[at("0.0.0.0:7600")]).unwrap();
-    socket.connect(&[at("127.0.0.66:1")]).unwrap();
+    socket.connect(&[at("127.0.0.66:1")], InitMessage::default()).unwrap();
     assert_eq!(socket.connected().await, Err(Errno::CONNREFUSED));
     assert_eq!(Socket::local_port(&socket.state()), 7600);
+}
+
+/// Sets an `int` of associations to come.
+fn set_future(socket: &Arc<Socket>, number: i32, value: u32) {
+    let value = [0_i32.to_ne_bytes(), value.to_ne_bytes()].concat();
+    options::set(socket, IPPROTO_SCTP, number, &value).unwrap();
+}
+
+/// The socket that was accepted at an address. Its descriptor is on the way to the program.
+async fn accepted_at(service: &Service, local: SocketAddr) -> Arc<Socket> {
+    loop {
+        let all: Vec<_> = super::lock(&service.sockets).values().cloned().collect();
+        let is_it = |one: &Arc<Socket>| one.state().names().is_some_and(|[own, _]| own == local);
+        match all.into_iter().find(is_it) {
+            Some(found) => return found,
+            None => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// The association of a one-to-one socket.
+fn association_of(socket: &Arc<Socket>) -> Arc<polypath::Association> {
+    let state = socket.state();
+    state.links().find_map(|link| link.association().cloned()).expect("an association")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn live_associations_follow_the_addresses_of_their_sockets() {
+    let (service, port) = service_at(&["127.0.0.67", "127.0.0.68"]);
+    let (first, second) = (at("127.0.0.67:7700"), at("127.0.0.68:7700"));
+    let (server, _server_fd) = open(&service, Style::OneToOne, port);
+    let (client, _fd) = open(&service, Style::OneToOne, port);
+    for socket in [&server, &client] {
+        set_future(socket, option::ASCONF_SUPPORTED, 1);
+    }
+    server.bind(&[first]).unwrap();
+    server.listen(1).unwrap();
+    client.bind(&[at("127.0.0.67:0")]).unwrap();
+    client.connect(&[first], InitMessage::default()).unwrap();
+    client.connected().await.unwrap();
+    let near = association_of(&client);
+    let mut events = near.events();
+    let accepted = accepted_at(&service, first).await;
+    assert!(accepted.name.id != client.name.id && accepted.name.id != server.name.id);
+
+    // The socket that was accepted has no port of its own, and its association is told.
+    accepted.bind_more(&[at("127.0.0.68:0")]).unwrap();
+    assert_eq!(accepted.bind_more(&[at("127.0.0.68:0")]), Err(Errno::ADDRINUSE));
+    let added = polypath::AddressChange::Added;
+    while events.next().await.expect("the association lives")
+        != (Event::PeerAddress { address: second.ip(), change: added })
+    {}
+    assert_eq!(near.remote_addresses(), [first.ip(), second.ip()]);
+    accepted.bind_fewer(&[first]).unwrap();
+    let removed = polypath::AddressChange::Removed;
+    while events.next().await.expect("the association lives")
+        != (Event::PeerAddress { address: first.ip(), change: removed })
+    {}
+    assert_eq!(accepted.bind_fewer(&[second]), Err(Errno::BUSY), "the last one");
+
+    // So is that of the socket that connected, which is bound.
+    let far = association_of(&accepted);
+    let mut events = far.events();
+    client.bind_more(&[at("127.0.0.68:0")]).unwrap();
+    while events.next().await.expect("the association lives")
+        != (Event::PeerAddress { address: second.ip(), change: added })
+    {}
+    assert_eq!(near.local_addresses().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_socket_whose_association_cannot_be_told_says_so() {
+    let (service, port) = service_at(&["127.0.0.69", "127.0.0.70"]);
+    let (server, _server_fd) = open(&service, Style::OneToOne, port);
+    server.bind(&[at("127.0.0.69:7800")]).unwrap();
+    server.listen(1).unwrap();
+    let (client, _fd) = open(&service, Style::OneToOne, port);
+    client.bind(&[at("127.0.0.69:0")]).unwrap();
+    client.connect(&[at("127.0.0.69:7800")], InitMessage::default()).unwrap();
+    client.connected().await.unwrap();
+    let accepted = accepted_at(&service, at("127.0.0.69:7800")).await;
+    assert_eq!(accepted.bind_more(&[at("127.0.0.70:0")]), Err(Errno::OPNOTSUPP));
+    // One with a port has further associations, which will have the address.
+    client.bind_more(&[at("127.0.0.70:0")]).unwrap();
+    assert_eq!(association_of(&client).local_addresses().len(), 1);
+}
+
+/// A service that listens, and where.
+fn listening(address: &str) -> (Arc<Service>, tempfile::TempDir, std::path::PathBuf) {
+    let (service, _) = service(address);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sockets");
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    tokio::spawn(Arc::clone(&service).serve(listener, std::time::Duration::from_secs(3600)));
+    (service, folder, path)
+}
+
+/// Asks for the status over a new connection; whether there is an answer.
+async fn is_served(path: &std::path::Path) -> bool {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let mut stream = tokio::net::UnixStream::connect(path).await.unwrap();
+    let question = crate::control::Request::new(crate::control::Operation::Status, 0);
+    let asked = stream.write_all(&question.encoded()).await;
+    asked.is_ok() && stream.read_exact(&mut [0; 8]).await.is_ok()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_has_so_many_connections_at_a_time() {
+    use tokio::io::AsyncReadExt;
+
+    let (service, _folder, path) = listening("127.0.0.71");
+    let process = std::process::id().cast_signed();
+    for _ in 0..super::MAX_CONVERSATIONS_PER_PROCESS - 1 {
+        assert!(service.conversations.take(process, usize::MAX));
+    }
+    assert!(is_served(&path).await, "the last one that it may have");
+    while !service.conversations.take(process, super::MAX_CONVERSATIONS_PER_PROCESS) {
+        tokio::task::yield_now().await;
+    }
+    let mut refused = tokio::net::UnixStream::connect(&path).await.unwrap();
+    assert_eq!(refused.read(&mut [0]).await.unwrap(), 0, "closed without an answer");
+    service.conversations.give_back(process);
+    assert!(is_served(&path).await, "one of them has ended");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_silent_or_talks_nonsense_holds_nobody_up() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let (_service, _folder, path) = listening("127.0.0.72");
+    let silent = tokio::net::UnixStream::connect(&path).await.unwrap();
+    for nonsense in [u32::MAX.to_ne_bytes(), 0_u32.to_ne_bytes(), 5_u32.to_ne_bytes()] {
+        let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+        stream.write_all(&[nonsense, [255; 4], [255; 4]].concat()).await.unwrap();
+        let read = stream.read(&mut [0]).await;
+        assert!(read.map_or(true, |bytes| bytes == 0), "closed");
+    }
+    assert!(is_served(&path).await);
+    drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_has_so_many_sockets_and_no_other_has_fewer() {
+    let (service, port) = service("127.0.0.73");
+    for _ in 0..super::MAX_SOCKETS_PER_PROCESS {
+        assert!(service.counts.take(1, super::MAX_SOCKETS_PER_PROCESS));
+    }
+    let settings = || Options::new(Settings { encapsulation_port: Some(port), ..settings() });
+    let opened =
+        |process| Socket::open(&service, (Style::OneToMany, false), process, settings()).map(drop);
+    assert_eq!(opened(1), Err(Errno::MFILE));
+    assert_eq!(opened(2), Ok(()));
+    service.counts.give_back(1);
+    assert_eq!(opened(1), Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn annexes_that_are_missing_too_large_or_other_files_are_left_out() {
+    let (service, port) = service("127.0.0.74");
+    let (server, server_fd) = open(&service, Style::OneToMany, port);
+    server.bind(&[at("127.0.0.74:7900")]).unwrap();
+    server.listen(1).unwrap();
+    let (_client, fd) = open(&service, Style::OneToMany, port);
+    let to = |rest| Head { peer: Some(at("127.0.0.74:7900")), rest, ..Head::of(Kind::Data) };
+    let pass = |head: Head, annex: &OwnedFd| {
+        let (head, content) = (head.encoded(), b"in the frame, ");
+        let parts = [std::io::IoSlice::new(&head), std::io::IoSlice::new(content)];
+        super::channel::send_with(fd.as_fd(), &parts, Some(annex.as_fd())).unwrap();
+    };
+    send(&fd, &to(9), b"without one");
+    let exe = OwnedFd::from(std::fs::File::open("/proc/self/exe").unwrap());
+    pass(to(9), &exe);
+    let short = crate::annex::with(&[b"short"]).unwrap();
+    pass(to(9), &short);
+    pass(to(u32::MAX), &short);
+    pass(to(5), &short);
+    let (head, content) = frame(&server_fd).await;
+    assert_eq!((head.kind, &content[..]), (Kind::Data, &b"in the frame, short"[..]));
+}
+
+#[tokio::test]
+async fn options_that_nobody_knows_fill_no_memory() {
+    let (service, port) = service("127.0.0.75");
+    let (socket, _fd) = open(&service, Style::OneToMany, port);
+    for number in 0..5000 {
+        let done = options::set(&socket, IPPROTO_SCTP, 1000 + number, &[0; 4]);
+        assert_eq!(done, Err(Errno::NOPROTOOPT));
+    }
+    assert_eq!(super::lock(&service.refused_options).len(), 1024);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_association_that_its_peer_has_ended_leaves_nothing_behind() {
+    let (service, port) = service("127.0.0.76");
+    let (server, _server_fd) = open(&service, Style::OneToMany, port);
+    server.bind(&[at("127.0.0.76:8000")]).unwrap();
+    server.listen(1).unwrap();
+    let (client, fd) = open(&service, Style::OneToOne, port);
+    client.connect(&[at("127.0.0.76:8000")], InitMessage::default()).unwrap();
+    client.connected().await.unwrap();
+    let link = loop {
+        let link = server.state().links().next().map(Arc::downgrade);
+        match link {
+            Some(link) => break link,
+            None => tokio::task::yield_now().await,
+        }
+    };
+    drop(fd);
+    while link.upgrade().is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert!(server.state().links().next().is_none());
+}
+
+/// A program that is over before it has read its notifications.
+#[tokio::test]
+async fn what_was_sent_arrives_although_notifications_were_not_read() {
+    let (service, port) = service("127.0.0.77");
+    let (server, server_fd) = open(&service, Style::OneToMany, port);
+    server.bind(&[at("127.0.0.77:8100")]).unwrap();
+    server.listen(1).unwrap();
+    let (client, fd) = open(&service, Style::OneToMany, port);
+    let all = [1_u8; 14];
+    options::set(&client, IPPROTO_SCTP, option::EVENTS, &all).unwrap();
+    client.connect(&[at("127.0.0.77:8100")], InitMessage::default()).unwrap();
+    client.connected().await.unwrap();
+    let told = fd.try_clone().unwrap();
+    let told = tokio::task::spawn_blocking(move || {
+        let mut fds = [PollFd::new(&told, PollFlags::IN)];
+        rustix::event::poll(&mut fds, None).unwrap()
+    });
+    assert_eq!(told.await.unwrap(), 1, "the notification is there");
+    let head = Head { peer: Some(at("127.0.0.77:8100")), ..Head::of(Kind::Data) };
+    for number in 0..20 {
+        send(&fd, &head, &[number]);
+    }
+    drop(fd);
+    for number in 0..20 {
+        assert_eq!(frame(&server_fd).await.1, [number]);
+    }
 }

@@ -60,7 +60,7 @@ pub enum AuthenticatedChunks {
 
 impl AuthenticatedChunks {
     /// The types that the peer must authenticate.
-    pub(crate) fn demanded(self) -> ChunkTypes {
+    pub fn demanded(self) -> ChunkTypes {
         match self {
             Self::Off | Self::Offered => ChunkTypes::EMPTY,
             Self::Demanded(types) => types,
@@ -110,7 +110,7 @@ impl ChunkTypes {
     }
 
     /// The types, lowest first.
-    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
+    pub fn iter(self) -> impl Iterator<Item = u8> {
         (0..=u8::MAX).filter(move |chunk_type| self.contains(*chunk_type))
     }
 

@@ -8,8 +8,8 @@ use bytes::BytesMut;
 use polypath_wire::{Auth, Chunk, ChunkList, Raw, chunk_type};
 use smallvec::SmallVec;
 
-use super::AuthPair;
 use super::mac::{Code, HmacAlgorithm, MAX_CODE};
+use super::{AuthOffer, AuthPair};
 use crate::config::{ChunkTypes, SharedKeys};
 
 /// Bytes of an AUTH chunk before the code.
@@ -155,6 +155,11 @@ impl Session {
     /// Types of chunks that count only if they are authenticated.
     pub(crate) fn demanded(&self) -> ChunkTypes {
         self.demanded
+    }
+
+    /// Types of chunks that this side and the peer accept only if they are authenticated, as they told it.
+    pub(crate) fn demanded_by_both(&self) -> [ChunkTypes; 2] {
+        [&self.pair.own, &self.pair.peer].map(AuthOffer::demanded)
     }
 
     /// Bytes of AUTH that a packet with control chunks may need.

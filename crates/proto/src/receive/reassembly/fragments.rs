@@ -99,7 +99,8 @@ impl Run {
         let first = self.first_kept();
         let piece = if self.is_under_way() { Piece::Last } else { Piece::Whole };
         let fragments = SmallVec::from_vec(Vec::from(self.fragments));
-        Complete { first, message: ReceivedMessage { fragments, piece, ..self.message } }
+        let tsn = first.narrow();
+        Complete { first, message: ReceivedMessage { fragments, piece, tsn, ..self.message } }
     }
 
     /// The TSN of the first fragment that was not delivered.
@@ -302,7 +303,8 @@ impl Fragments {
         run.bytes = 0;
         let ReceivedMessage { stream, ppid, delivery, ssn, .. } = run.message;
         let fragments = run.fragments.drain(..).collect();
-        let message = ReceivedMessage { stream, ppid, delivery, ssn, piece, fragments };
+        let tsn = kept.narrow();
+        let message = ReceivedMessage { stream, ppid, delivery, ssn, tsn, piece, fragments };
         Some(Complete { first: kept, message })
     }
 

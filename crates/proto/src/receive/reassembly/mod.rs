@@ -28,7 +28,7 @@ use self::ready::ReadyMessages;
 use super::Incomplete;
 use super::tsn_map::WideTsn;
 use crate::types::UserDataChunk;
-use crate::{Delivery, Piece, ReceivedMessage, Ssn, StreamClaim};
+use crate::{Delivery, Piece, ReceivedMessage, Ssn, StreamClaim, Tsn};
 
 pub use self::ready::AbortedDelivery;
 
@@ -433,6 +433,7 @@ fn message_header(data: &Data<'_>) -> ReceivedMessage {
         ppid: data.ppid,
         delivery,
         ssn,
+        tsn: Tsn(data.tsn),
         piece: Piece::Whole,
         fragments: SmallVec::new(),
     }

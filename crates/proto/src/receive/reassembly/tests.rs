@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
-use crate::Tsn;
 use crate::receive::tsn_map::{Arrival, TsnMap};
 
 /// Reassembly behind a TSN map, as in the receiver.
@@ -45,7 +44,8 @@ struct Delivered {
 
 impl From<ReceivedMessage> for Delivered {
     fn from(message: ReceivedMessage) -> Self {
-        let ReceivedMessage { stream, ssn, delivery, ppid, .. } = message;
+        let ReceivedMessage { stream, ssn, delivery, ppid, tsn, piece, .. } = message;
+        assert!(piece != Piece::Whole || tsn == Tsn(ppid), "PPID {ppid}: {tsn:?}");
         Self { stream, ssn, delivery, ppid, content: message.into_bytes().to_vec() }
     }
 }

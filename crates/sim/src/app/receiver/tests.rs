@@ -62,6 +62,7 @@ fn message(setting: &Setting, number: u64) -> ReceivedMessage {
         ppid: 0,
         delivery: polypath_proto::Delivery::Ordered,
         ssn: 0,
+        tsn: polypath_proto::Tsn(0),
         piece: polypath_proto::Piece::Whole,
         fragments: [whole.slice(0, 60), whole.slice(60, 40)]
             .into_iter()

@@ -19,6 +19,9 @@ use super::{
 use crate::abi::option;
 use crate::layout::{Building, Fields};
 
+/// How long a cookie is accepted, in milliseconds.
+const COOKIE_LIFE_MS: u32 = 60_000;
+
 /// `None` if the option is not one of these.
 pub(super) fn set(
     socket: &Arc<Socket>,
@@ -53,7 +56,8 @@ pub(super) fn set(
             change(socket, super::ALL, &AssociationOptions { partial_delivery_point, ..none })
         }),
         option::DELAYED_SACK => set_sack(socket, value),
-        option::STREAM_SCHEDULER => assoc_value(value).and_then(|(_, number)| {
+        option::STREAM_SCHEDULER => assoc_value(value).and_then(|(id, number)| {
+            super::only_future(socket, id, Errno::OPNOTSUPP)?;
             let scheduler = scheduler(number).ok_or(Errno::INVAL)?;
             configure(socket, |config| {
                 config.policies.stream_scheduler = scheduler;
@@ -64,17 +68,22 @@ pub(super) fn set(
         option::RESET_STREAMS | option::RESET_ASSOC | option::ADD_STREAMS => {
             reconfigure(socket, number, value)
         }
-        option::ENABLE_STREAM_RESET => assoc_value(value)
-            .map(|(_, kinds)| socket.state().options.flags.stream_reset = kinds & 7)
-            .and_then(|()| switch(socket, option::RECONFIG_SUPPORTED, true)),
+        option::ENABLE_STREAM_RESET => assoc_value(value).and_then(|(_, kinds)| {
+            socket.state().options.flags.stream_reset = kinds & 7;
+            match kinds & 7 {
+                0 => Ok(()),
+                _ => switch(socket, option::RECONFIG_SUPPORTED, true),
+            }
+        }),
         option::PR_SUPPORTED
         | option::RECONFIG_SUPPORTED
         | option::INTERLEAVING_SUPPORTED
         | option::ASCONF_SUPPORTED
         | option::AUTH_SUPPORTED
-        | option::ECN_SUPPORTED => {
-            assoc_value(value).and_then(|(_, on)| switch(socket, number, on != 0))
-        }
+        | option::ECN_SUPPORTED => assoc_value(value).and_then(|(id, on)| {
+            super::only_future(socket, id, Errno::INVAL)?;
+            switch(socket, number, on != 0)
+        }),
         _ => return None,
     };
     Some(done)
@@ -125,8 +134,11 @@ pub(super) fn get(
         | option::ASCONF_SUPPORTED
         | option::AUTH_SUPPORTED
         | option::ECN_SUPPORTED => {
-            let state = socket.state();
-            Ok(answer_value(given, is_on(&state.options.association, number).into()))
+            let on = match established(socket, id).ok().and_then(|it| is_agreed(&it, number)) {
+                Some(agreed) => agreed,
+                None => is_on(&socket.state().options.association, number),
+            };
+            Ok(answer_value(given, on.into()))
         }
         option::PR_ASSOC_STATUS => abandoned(socket, given),
         option::GET_ASSOC_STATS => statistics(socket, id),
@@ -152,7 +164,9 @@ fn set_rto(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
 /// `struct sctp_assocparams`; 0 leaves a value as it is.
 fn set_parameters(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
     let attempts = value.u16(4).ok_or(Errno::INVAL)?;
-    value.u32(16).ok_or(Errno::INVAL)?;
+    if !matches!(value.u32(16).ok_or(Errno::INVAL)?, 0 | COOKIE_LIFE_MS) {
+        return Err(Errno::OPNOTSUPP);
+    }
     let association_max_retrans = (attempts > 0).then(|| attempts.into());
     let options = AssociationOptions { association_max_retrans, ..AssociationOptions::default() };
     change(socket, value.i32(0).ok_or(Errno::INVAL)?, &options)
@@ -174,7 +188,7 @@ fn parameters(socket: &Socket, id: i32) -> Result<Vec<u8>, Errno> {
         .u16(u16::try_from(peers).unwrap_or(u16::MAX))
         .u32(u32::try_from(peer_window).unwrap_or(u32::MAX))
         .u32(now.receive_buffer_bytes.unwrap_or(0))
-        .u32(60_000)
+        .u32(COOKIE_LIFE_MS)
         .0)
 }
 
@@ -253,6 +267,16 @@ fn switch(socket: &Socket, number: i32, on: bool) -> Result<(), Errno> {
     })
 }
 
+/// Whether both sides of an association have an extension, as far as it says so.
+fn is_agreed(association: &polypath::Association, number: i32) -> Option<bool> {
+    match number {
+        option::INTERLEAVING_SUPPORTED => Some(association.interleaves_messages()),
+        option::ASCONF_SUPPORTED => Some(association.can_change_addresses()),
+        option::AUTH_SUPPORTED => Some(association.is_authenticated()),
+        _ => None,
+    }
+}
+
 fn is_on(config: &AssociationConfig, number: i32) -> bool {
     let policies = &config.policies;
     match number {
@@ -278,6 +302,14 @@ fn in_turn(wishes: [Wish<'_>; 2]) -> Result<(), ReconfigurationError> {
 /// RFC 6525.
 fn reconfigure(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Errno> {
     let association = established(socket, value.i32(0).ok_or(Errno::INVAL)?)?;
+    let kind = match number {
+        option::RESET_STREAMS => 1,
+        option::RESET_ASSOC => 2,
+        _ => 4,
+    };
+    if socket.state().options.flags.stream_reset & kind == 0 {
+        return Err(Errno::NOPROTOOPT);
+    }
     let done = match number {
         option::RESET_STREAMS => {
             let flags = value.u16(4).ok_or(Errno::INVAL)?;

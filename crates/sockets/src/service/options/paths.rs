@@ -1,11 +1,11 @@
-//! Options of paths, by the address of the peer (RFC 6458 sections 8.1.12 and 8.2.2, RFC 7829), and authentication keys.
+//! Options of paths, by the address of the peer (RFC 6458 sections 8.1.12 and 8.2.2, RFC 7829).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use polypath::{
-    Association, AssociationOptions, Duration, Heartbeats, KeyError, PathId, PathOptions,
-    PathStats, PathStatus, PmtuDiscovery,
+    Association, AssociationOptions, Duration, Heartbeats, PathId, PathOptions, PathStats,
+    PathStatus, PmtuDiscovery,
 };
 use rustix::io::Errno;
 
@@ -57,9 +57,6 @@ pub(super) fn set(
                 association.set_peer_primary(peer.ip()).map_err(|_| Errno::PERM)
             })
         }
-        option::AUTH_KEY | option::AUTH_ACTIVE_KEY | option::AUTH_DELETE_KEY => {
-            set_key(socket, number, value)
-        }
         _ => return None,
     })
 }
@@ -85,6 +82,10 @@ pub(super) fn get(
                 let path = paths.first().ok_or(Errno::INVAL)?;
                 let stats = association.path_stats();
                 let path = stats.iter().find(|one| one.path == *path).ok_or(Errno::INVAL)?;
+                let is_failing = path.status == PathStatus::PotentiallyFailed;
+                if is_failing && socket.state().options.hides_potentially_failed() {
+                    return Err(Errno::ACCESS);
+                }
                 Ok(info(socket, id, path, association.remote_port()))
             })
         }
@@ -313,34 +314,4 @@ fn thresholds(socket: &Socket, number: i32, given: Fields<'_>) -> Result<Vec<u8>
     }
     .padded(144)
     .0)
-}
-
-/// `struct sctp_authkey` and `struct sctp_authkeyid`.
-fn set_key(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Errno> {
-    let id = value.i32(0).ok_or(Errno::INVAL)?;
-    let key_number = value.u16(4).ok_or(Errno::INVAL)?;
-    let key = match number {
-        option::AUTH_KEY => {
-            let length = usize::from(value.u16(6).ok_or(Errno::INVAL)?);
-            value.rest(8).get(..length).ok_or(Errno::INVAL)?
-        }
-        _ => &[],
-    };
-    let of_key = |error: KeyError| match error {
-        KeyError::Off => Errno::ACCESS,
-        _ => Errno::INVAL,
-    };
-    if let Ok(association) = established(socket, id) {
-        return match number {
-            option::AUTH_KEY => association.set_shared_key(key_number, key),
-            option::AUTH_ACTIVE_KEY => association.activate_shared_key(key_number),
-            _ => association.delete_shared_key(key_number),
-        }
-        .map_err(of_key);
-    }
-    configure(socket, |config| match number {
-        option::AUTH_KEY => config.shared_keys.set(key_number, key).map_err(of_key),
-        option::AUTH_ACTIVE_KEY => config.shared_keys.activate(key_number).map_err(of_key),
-        _ => config.shared_keys.delete(key_number).map_err(of_key),
-    })
 }

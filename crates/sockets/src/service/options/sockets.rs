@@ -6,9 +6,10 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::super::socket::Socket;
-use super::{DefaultSend, FUTURE, answer_value, assoc_value, configure, established};
-use crate::abi::{flag, notification, option};
+use super::{EXPOSE_ENABLE, FUTURE, answer_value, assoc_value, configure, established};
+use crate::abi::option;
 use crate::address;
+use crate::init::InitMessage;
 use crate::layout::{Building, Fields};
 
 /// `None` if the option is not one of these.
@@ -26,16 +27,6 @@ pub(super) fn set(
             addresses(value).and_then(|addresses| socket.bind_fewer(&addresses))
         }
         option::INITMSG => set_initmsg(socket, value),
-        option::EVENTS => subscribe_all(socket, value),
-        option::EVENT => subscribe(socket, value),
-        option::DEFAULT_SEND_PARAM | option::DEFAULT_SNDINFO | option::DEFAULT_PRINFO => {
-            set_default_send(socket, number, value)
-        }
-        option::CONTEXT => assoc_value(value).map(|(_, context)| {
-            let mut state = socket.state();
-            state.options.receive_context = context;
-            socket.options_changed(&state);
-        }),
         option::ADAPTATION_LAYER => value.u32(0).ok_or(Errno::INVAL).and_then(|indication| {
             configure(socket, |config| {
                 config.adaptation_layer = Some(indication);
@@ -64,10 +55,21 @@ pub(super) fn set(
             }
             _ => Err(Errno::INVAL),
         },
-        option::REUSE_PORT => int().map(|on| socket.state().options.flags.reuse_port = on),
-        option::EXPOSE_POTENTIALLY_FAILED_STATE => {
-            assoc_value(value).map(|(_, on)| socket.state().options.flags.expose_pf = on as i32)
+        // Sockets with all addresses follow those that come and go; others do not.
+        option::AUTO_ASCONF => {
+            int().and_then(|on| match (on != 0, socket.state().bound_addresses().is_empty()) {
+                (true, true) | (false, false) => Ok(()),
+                (true, false) => Err(Errno::INVAL),
+                (false, true) => Err(Errno::OPNOTSUPP),
+            })
         }
+        option::REUSE_PORT => int().map(|on| socket.state().options.flags.reuse_port = on),
+        option::EXPOSE_POTENTIALLY_FAILED_STATE => assoc_value(value).and_then(|(id, how)| {
+            super::only_future(socket, id, Errno::OPNOTSUPP)?;
+            let how = i32::try_from(how).ok().filter(|how| *how <= EXPOSE_ENABLE);
+            socket.state().options.flags.expose_pf = how.ok_or(Errno::INVAL)?;
+            Ok(())
+        }),
         option::REMOTE_UDP_ENCAPS_PORT => {
             // struct sctp_udpencaps: the port in network order, behind an address that is aligned.
             let port = value.bytes::<2>(136).map(u16::from_be_bytes).ok_or(Errno::INVAL);
@@ -93,30 +95,14 @@ pub(super) fn get(
     Some(match number {
         option::INITMSG => {
             let config = &options.association;
-            Ok(Building::new()
-                .u16(config.outbound_streams)
-                .u16(config.max_inbound_streams)
-                .u16(u16::try_from(config.max_init_retransmits).unwrap_or(u16::MAX))
-                .u16(options.max_init_timeout_ms)
-                .0)
+            let init = InitMessage {
+                outbound_streams: config.outbound_streams,
+                inbound_streams: config.max_inbound_streams,
+                attempts: u16::try_from(config.max_init_retransmits).unwrap_or(u16::MAX),
+                max_timeout_ms: options.max_init_timeout_ms,
+            };
+            Ok(init.encoded())
         }
-        option::EVENTS => {
-            let kinds = notification::DATA_IO..notification::DATA_IO + notification::COUNT;
-            Ok(kinds.map(|kind| options.is_subscribed(kind).into()).collect())
-        }
-        option::EVENT => match given.u16(4) {
-            Some(kind) if is_kind(kind) => Ok(Building::new()
-                .i32(id)
-                .u16(kind)
-                .u8(options.is_subscribed(kind).into())
-                .padded(8)
-                .0),
-            _ => Err(Errno::INVAL),
-        },
-        option::DEFAULT_SEND_PARAM | option::DEFAULT_SNDINFO | option::DEFAULT_PRINFO => {
-            Ok(default_send(number, id, &options.default_send))
-        }
-        option::CONTEXT => Ok(answer_value(given, options.receive_context)),
         option::ADAPTATION_LAYER => {
             int(options.association.adaptation_layer.unwrap_or(0).cast_signed())
         }
@@ -125,6 +111,7 @@ pub(super) fn get(
         option::NODELAY => int(options.flags.nodelay),
         option::I_WANT_MAPPED_V4_ADDR => int(options.flags.mapped_v4),
         option::FRAGMENT_INTERLEAVE => int(options.flags.fragment_interleave),
+        option::AUTO_ASCONF => int(state.bound_addresses().is_empty().into()),
         option::REUSE_PORT => int(options.flags.reuse_port),
         option::EXPOSE_POTENTIALLY_FAILED_STATE => {
             Ok(answer_value(given, options.flags.expose_pf.cast_unsigned()))
@@ -143,107 +130,14 @@ pub(super) fn get(
     })
 }
 
-fn is_kind(kind: u16) -> bool {
-    (notification::DATA_IO..notification::DATA_IO + notification::COUNT).contains(&kind)
-}
-
 /// `struct sctp_initmsg`; 0 leaves a value as it is.
 fn set_initmsg(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
-    let at = |offset| value.u16(offset).ok_or(Errno::INVAL);
-    let (outbound, inbound, attempts, timeout) = (at(0)?, at(2)?, at(4)?, at(6)?);
-    configure(socket, |config| {
-        if outbound > 0 {
-            config.outbound_streams = outbound;
-        }
-        if inbound > 0 {
-            config.max_inbound_streams = inbound;
-        }
-        if attempts > 0 {
-            config.max_init_retransmits = attempts.into();
-        }
-        Ok(())
-    })?;
-    if timeout > 0 {
-        socket.state().options.max_init_timeout_ms = timeout;
-    }
-    Ok(())
-}
-
-/// `struct sctp_event_subscribe`: a byte for each kind, of which older programs know fewer.
-fn subscribe_all(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
-    if value.0.is_empty() || value.0.len() > usize::from(notification::COUNT) {
-        return Err(Errno::INVAL);
-    }
+    let init = InitMessage::read(value, 0).ok_or(Errno::INVAL)?;
     let mut state = socket.state();
-    for (kind, on) in (notification::DATA_IO..).zip(value.0) {
-        state.options.subscribe(kind, *on != 0);
-    }
+    let changed = state.options.clone().with_init(init)?;
+    state.options = changed;
     socket.options_changed(&state);
     Ok(())
-}
-
-/// `struct sctp_event`.
-fn subscribe(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
-    let kind = value.u16(4).filter(|kind| is_kind(*kind)).ok_or(Errno::INVAL)?;
-    let on = value.u8(6).ok_or(Errno::INVAL)?;
-    let mut state = socket.state();
-    state.options.subscribe(kind, on != 0);
-    socket.options_changed(&state);
-    Ok(())
-}
-
-/// `struct sctp_sndrcvinfo`, `struct sctp_sndinfo` or `struct sctp_default_prinfo`.
-fn set_default_send(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Errno> {
-    let mut state = socket.state();
-    let send = &mut state.options.default_send;
-    let missing = Errno::INVAL;
-    match number {
-        option::DEFAULT_SEND_PARAM => {
-            send.stream = value.u16(0).ok_or(missing)?;
-            let flags = value.u16(4).ok_or(missing)?;
-            send.ppid = value.u32(8).ok_or(missing)?;
-            send.context = value.u32(12).ok_or(missing)?;
-            send.pr_value = value.u32(16).ok_or(missing)?;
-            send.pr_policy = match flags & flag::PR_MASK {
-                0 if send.pr_value > 0 => flag::PR_TTL,
-                policy => policy,
-            };
-            send.flags = flags & !flag::PR_MASK;
-        }
-        option::DEFAULT_SNDINFO => {
-            send.stream = value.u16(0).ok_or(missing)?;
-            send.flags = value.u16(2).ok_or(missing)? & !flag::PR_MASK;
-            send.ppid = value.u32(4).ok_or(missing)?;
-            send.context = value.u32(8).ok_or(missing)?;
-        }
-        _ => {
-            send.pr_value = value.u32(4).ok_or(missing)?;
-            send.pr_policy = value.u16(8).ok_or(missing)? & flag::PR_MASK;
-        }
-    }
-    Ok(())
-}
-
-fn default_send(number: i32, id: i32, send: &DefaultSend) -> Vec<u8> {
-    let built = Building::new();
-    match number {
-        option::DEFAULT_SEND_PARAM => built
-            .u16(send.stream)
-            .u16(0)
-            .u16(send.flags | send.pr_policy)
-            .padded(8)
-            .u32(send.ppid)
-            .u32(send.context)
-            .u32(send.pr_value)
-            .u32(0)
-            .u32(0)
-            .i32(id),
-        option::DEFAULT_SNDINFO => {
-            built.u16(send.stream).u16(send.flags).u32(send.ppid).u32(send.context).i32(id)
-        }
-        _ => built.i32(id).u32(send.pr_value).u16(send.pr_policy).padded(12),
-    }
-    .0
 }
 
 fn addresses(value: Fields<'_>) -> Result<Vec<SocketAddr>, Errno> {
@@ -263,13 +157,7 @@ fn listed(socket: &Arc<Socket>, number: i32, id: i32) -> Result<Vec<u8>, Errno> 
             let state = socket.state();
             let port = Socket::local_port(&state);
             let ips = match state.link(socket, id).as_ref().and_then(|link| link.association()) {
-                Some(association) => {
-                    let mut ips: Vec<_> =
-                        association.path_stats().into_iter().map(|path| path.local).collect();
-                    ips.sort_unstable();
-                    ips.dedup();
-                    ips
-                }
+                Some(association) => association.local_addresses(),
                 None => socket.local_addresses(&state),
             };
             ips.into_iter().map(|ip| SocketAddr::new(ip, port)).collect()

@@ -5,12 +5,12 @@ use polypath_wire::Payload;
 use smallvec::smallvec;
 
 use super::*;
-use crate::{Delivery, Piece};
+use crate::{Delivery, Piece, Tsn};
 
 fn message(stream: u16, number: u8, bytes: usize) -> ReceivedMessage {
     let fragments = smallvec![Payload::Shared(vec![number; bytes].into())];
     let (delivery, piece) = (Delivery::Ordered, Piece::Whole);
-    ReceivedMessage { stream, ppid: 0, delivery, ssn: number.into(), piece, fragments }
+    ReceivedMessage { stream, ppid: 0, delivery, ssn: number.into(), tsn: Tsn(0), piece, fragments }
 }
 
 fn push(claims: &mut Claims, stream: u16, numbers: impl IntoIterator<Item = u8>) {

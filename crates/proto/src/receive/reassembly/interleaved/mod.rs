@@ -17,7 +17,7 @@ use self::runs::{FragmentRuns, Inserted, MessageKey};
 use super::{Complete, Discarded, Dropped, ReadyMessages, Violation};
 use crate::receive::Incomplete;
 use crate::receive::tsn_map::WideTsn;
-use crate::{Delivery, Mid, Piece, ReceivedMessage};
+use crate::{Delivery, Mid, Piece, ReceivedMessage, Tsn};
 
 /// What became of an I-DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -193,13 +193,14 @@ fn may_begin(runs: &FragmentRuns, order: &MessageOrder, key: MessageKey) -> bool
 }
 
 #[inline]
-fn header(key: MessageKey, ppid: u32) -> ReceivedMessage {
+fn header(key: MessageKey, ppid: u32, tsn: Tsn) -> ReceivedMessage {
     ReceivedMessage {
         stream: key.stream,
         ppid,
         delivery: if key.unordered { Delivery::Unordered } else { Delivery::Ordered },
         // RFC 8260 section 4.1.
         ssn: if key.unordered { 0 } else { key.mid.0 as u16 },
+        tsn,
         piece: Piece::Whole,
         fragments: SmallVec::new(),
     }
@@ -209,7 +210,7 @@ fn header(key: MessageKey, ppid: u32) -> ReceivedMessage {
 #[inline]
 fn whole_message(key: MessageKey, data: &IData<'_>) -> ReceivedMessage {
     let fragments = SmallVec::from_buf([data.payload.to_owned()]);
-    ReceivedMessage { fragments, ..header(key, data.ppid_or_fsn) }
+    ReceivedMessage { fragments, ..header(key, data.ppid_or_fsn, Tsn(data.tsn)) }
 }
 
 /// What a chunk takes at most beyond its user data, of which `receive/rwnd` has its own idea.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::{Assembled, MessageTsns, header};
 use crate::receive::reassembly::{AbortedDelivery, Discarded, Dropped, Violation};
 use crate::receive::tsn_map::WideTsn;
-use crate::{Mid, Piece, ReceivedMessage};
+use crate::{Mid, Piece, ReceivedMessage, Tsn};
 
 /// Which message a fragment belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,7 +149,7 @@ impl FragmentRuns {
                 dropped.bytes += run.bytes;
                 if run.is_under_way {
                     let key = MessageKey { mid: Mid(place.2), ..key };
-                    dropped.aborted = Some(AbortedDelivery::of(&header(key, 0)));
+                    dropped.aborted = Some(AbortedDelivery::of(&header(key, 0, Tsn(0))));
                 }
             }
         }
@@ -267,7 +267,7 @@ impl FragmentRuns {
         });
         let keys: Vec<_> = keys.filter(|key| is_concerned(*key)).collect();
         for key in keys {
-            note(AbortedDelivery::of(&header(key, 0)));
+            note(AbortedDelivery::of(&header(key, 0, Tsn(0))));
             // What lies behind a gap goes, too.
             while let Some((&place, _)) = self.runs.range(key.place(0)..=key.place(u32::MAX)).next()
                 && let Some(run) = self.runs.remove(&place)
@@ -292,7 +292,8 @@ fn assembled(
         tsns.push(tsn);
         fragments.push(payload);
     }
-    let message = ReceivedMessage { fragments, piece, ..header(key, ppid) };
+    let first = tsns.first().map_or(Tsn(0), |tsn| tsn.narrow());
+    let message = ReceivedMessage { fragments, piece, ..header(key, ppid, first) };
     Assembled { mid: key.mid, tsns: MessageTsns::Many(tsns.into_boxed_slice()), message }
 }
 

@@ -52,9 +52,12 @@ impl Rig {
         core::iter::from_fn(|| self.reassembly.receive())
             .map(|message| {
                 let (stream, ssn, ppid) = (message.stream, message.ssn, message.ppid);
+                let first = message.tsn.0;
                 let bytes = message.into_bytes();
                 let tsns = bytes.chunks(4).map(|it| u32::from_be_bytes(it.try_into().unwrap()));
-                (stream, ssn, ppid, tsns.collect())
+                let tsns: Vec<u32> = tsns.collect();
+                assert_eq!(tsns.first(), Some(&first));
+                (stream, ssn, ppid, tsns)
             })
             .collect()
     }

@@ -1,0 +1,252 @@
+//! How associations of a socket begin: `listen`, `connect`, and `sctp_peeloff`, by which one changes its socket.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use polypath::{Association, AssociationConfig, BoundPort, ConnectError, ConnectRefusal, Peer};
+use rustix::io::Errno;
+
+use super::{Socket, State, names_of, peer_of};
+use crate::frame::{Head, Kind};
+use crate::init::InitMessage;
+use crate::names::Style;
+use crate::service::link::{Link, OutgoingQueue};
+use crate::service::notify::Told;
+use crate::service::{errors, notify};
+
+/// Sockets that a peer's associations may wait for, where the program names no backlog.
+const DEFAULT_BACKLOG: usize = 128;
+
+/// How often, and how long in between, it is looked whether an association that has ended is gone.
+const REMAINS_TRIES: usize = 50;
+const REMAINS_PAUSE: Duration = Duration::from_millis(2);
+
+impl Socket {
+    /// `listen`.
+    pub(in crate::service) fn listen(self: &Arc<Self>, backlog: i32) -> Result<(), Errno> {
+        let mut state = self.state();
+        if self.is_one_to_one() && (!state.links.is_empty() || state.connecting > 0) {
+            return Err(Errno::INVAL);
+        }
+        if state.port.is_none() {
+            self.take_port(&mut state, 0)?;
+        }
+        let accepts = std::mem::replace(&mut state.accepts, true);
+        // One-to-many sockets stop with 0; the others take it for the least.
+        state.backlog = match usize::try_from(backlog).unwrap_or(DEFAULT_BACKLOG) {
+            0 if !self.is_one_to_one() => None,
+            wanted => Some(wanted.clamp(1, 4096)),
+        };
+        self.options_changed(&state);
+        let port = state.port.clone().ok_or(Errno::INVAL)?;
+        drop(state);
+        if !accepts {
+            tokio::spawn(Arc::clone(self).accept(Arc::downgrade(&port)));
+        }
+        Ok(())
+    }
+
+    pub(in crate::service) fn is_listening(&self) -> bool {
+        self.is_listening_now(&self.state())
+    }
+
+    pub(in crate::service) fn is_listening_now(&self, state: &State) -> bool {
+        state.backlog.is_some()
+    }
+
+    /// Takes associations that peers begin, as long as the socket is there.
+    async fn accept(self: Arc<Self>, port: std::sync::Weak<BoundPort>) {
+        while let Some(bound) = port.upgrade() {
+            let closed = self.settled.notified();
+            if self.state().is_closed {
+                return;
+            }
+            tokio::select! {
+                accepted = bound.accept() => match accepted {
+                    Ok(association) => self.accepted(association).await,
+                    Err(_) => return,
+                },
+                () = closed => {}
+            }
+        }
+    }
+
+    async fn accepted(self: &Arc<Self>, association: Association) {
+        if self.state().backlog.is_none() {
+            return association.abort("the socket does not listen");
+        }
+        if !self.is_one_to_one() {
+            self.adopt(Arc::new(association), None).await;
+            return;
+        }
+        let options = self.state().options.clone();
+        let kind = (Style::OneToOne, self.name.is_ipv6);
+        let Ok((socket, theirs)) = Self::open(&self.service, kind, self.process, options) else {
+            return association.abort("there are too many sockets");
+        };
+        let peer = peer_of(&association);
+        socket.adopt(Arc::new(association), None).await;
+        let head = Head { peer, ..Head::of(Kind::Accepted) };
+        // Fails if the program has closed the socket; then the new one has no descriptor left, and ends.
+        let _ = self.channel.give_descriptor(&head, theirs.as_fd()).await;
+    }
+
+    /// `connect`: begins an association with the peer at these addresses; gives its identifier.
+    pub(in crate::service) fn connect(
+        self: &Arc<Self>,
+        addresses: &[SocketAddr],
+        init: InitMessage,
+    ) -> Result<i32, Errno> {
+        let options = self.state().options.clone().with_init(init)?;
+        let mut state = self.state();
+        if self.is_one_to_one() {
+            if state.backlog.is_some() || state.links.values().any(|link| link.is_up()) {
+                return Err(Errno::ISCONN);
+            } else if state.connecting > 0 {
+                return Err(Errno::ALREADY);
+            }
+        } else if addresses.iter().any(|address| state.link_with(*address).is_some()) {
+            return Err(Errno::ISCONN);
+        }
+        let port = addresses.first().ok_or(Errno::INVAL)?.port();
+        if port == 0 || addresses.iter().any(|address| address.port() != port) {
+            return Err(Errno::INVAL);
+        }
+        if state.port.is_none() {
+            self.take_port(&mut state, 0)?;
+        }
+        let from = state.port.clone().ok_or(Errno::INVAL)?;
+        let peer = Peer::new(addresses.iter().map(SocketAddr::ip), port);
+        let peer = match state.options.encapsulation_port {
+            Some(udp_port) => peer.encapsulation_port(udp_port),
+            None => peer.raw_ip(),
+        };
+        let (config, afterwards) = (options.for_connecting(), options.after_connecting());
+        state.connecting += 1;
+        state.error = None;
+        let each = state.options.each;
+        let (link, outgoing) = Link::new(state.draw_association(), addresses, each);
+        let link = Arc::new(link);
+        state.links.insert(link.id, Arc::clone(&link));
+        drop(state);
+        let (socket, id) = (Arc::clone(self), link.id);
+        tokio::spawn(async move {
+            let outcome = attempt(&from, &peer, &config).await;
+            drop(from);
+            match outcome {
+                Ok(association) => {
+                    if let Some(options) = afterwards {
+                        // They were accepted as the configuration.
+                        let _ = association.set_options(&options);
+                    }
+                    let waiting = Some((link, outgoing));
+                    socket.adopt(Arc::new(association), waiting).await;
+                    socket.settle(None);
+                }
+                Err(error) => {
+                    socket.forget(&link);
+                    notify::cannot_start(Told::of(&socket, &link), &error).await;
+                    socket.settle(Some(errors::of_connect(&error)));
+                }
+            }
+        });
+        Ok(id)
+    }
+
+    /// An attempt to connect has ended.
+    fn settle(&self, error: Option<Errno>) {
+        let mut state = self.state();
+        state.connecting -= 1;
+        state.error = error;
+        drop(state);
+        self.settled.notify_waiters();
+    }
+
+    /// Waits until no attempt to connect is under way; gives what came of the last one.
+    pub(in crate::service) async fn connected(&self) -> Result<(), Errno> {
+        loop {
+            let settled = self.settled.notified();
+            {
+                let mut state = self.state();
+                if state.connecting == 0 || state.is_closed {
+                    return state.error.take().map_or(Ok(()), Err);
+                }
+            }
+            settled.await;
+        }
+    }
+
+    /// `SO_ERROR`, which is gone then.
+    pub(in crate::service) fn take_error(&self) -> i32 {
+        self.state().error.take().map_or(0, Errno::raw_os_error)
+    }
+
+    /// An association belongs to the socket from now on.
+    pub(super) async fn adopt(
+        self: &Arc<Self>,
+        association: Arc<Association>,
+        waiting: Option<(Arc<Link>, OutgoingQueue)>,
+    ) {
+        let (link, outgoing) = match waiting {
+            Some(waiting) => waiting,
+            None => {
+                let mut state = self.state();
+                let peers: Vec<_> = peer_of(&association).into_iter().collect();
+                let each = state.options.each;
+                let (link, outgoing) = Link::new(state.draw_association(), &peers, each);
+                let link = Arc::new(link);
+                state.links.insert(link.id, Arc::clone(&link));
+                (link, outgoing)
+            }
+        };
+        link.come_up(&association);
+        if self.is_one_to_one() {
+            self.state().names = names_of(&association);
+        }
+        // Before the program hears of the association, and may end it.
+        let events = link.each().wants_events().then(|| association.events());
+        notify::came_up(self, &link, &association).await;
+        tokio::spawn(link.clone().send(Arc::clone(self), Arc::clone(&association), outgoing));
+        tokio::spawn(link.receive(Arc::clone(self), association, events));
+    }
+
+    /// Takes an association away from the socket, for one of its own (`sctp_peeloff`).
+    pub(in crate::service) fn peel_off(self: &Arc<Self>, id: i32) -> Result<OwnedFd, Errno> {
+        if self.is_one_to_one() {
+            return Err(Errno::INVAL);
+        }
+        let (link, options) = {
+            let state = self.state();
+            let link = state.links.get(&id).cloned().ok_or(Errno::INVAL)?;
+            (link, state.options.clone())
+        };
+        if !link.is_up() {
+            return Err(Errno::INVAL);
+        }
+        let kind = (Style::OneToOne, self.name.is_ipv6);
+        let (socket, theirs) = Self::open(&self.service, kind, self.process, options)?;
+        link.move_to(&socket);
+        self.state().links.remove(&id);
+        socket.state().links.insert(id, link);
+        Ok(theirs)
+    }
+}
+
+/// Begins an association. The one before with the peer may have ended, as the program has heard, and still be in the endpoint's table.
+async fn attempt(
+    from: &BoundPort,
+    peer: &Peer,
+    config: &AssociationConfig,
+) -> Result<Association, ConnectError> {
+    for _ in 0..REMAINS_TRIES {
+        match from.connect(peer, config.clone()).await {
+            Err(ConnectError::Invalid(ConnectRefusal::AlreadyConnected)) => {
+                tokio::time::sleep(REMAINS_PAUSE).await;
+            }
+            outcome => return outcome,
+        }
+    }
+    from.connect(peer, config.clone()).await
+}

@@ -1,0 +1,231 @@
+//! What a program sends through its descriptor, until it closes it.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use polypath::AssociationOptions;
+use rustix::io::Errno;
+
+use super::{Socket, State};
+use crate::abi::flag;
+use crate::control::Abort;
+use crate::frame::{HEAD_BYTES, Head, Kind, MAX_MESSAGE_BYTES, wanted};
+use crate::service::link::{Link, Outgoing};
+use crate::service::notify::{self, Told};
+
+/// How often a program is looked for whose association takes nothing.
+const ABANDONED_CHECK: Duration = Duration::from_millis(100);
+
+impl Socket {
+    /// Reads what the program sends, until it has closed its last descriptor.
+    pub(super) async fn read(self: Arc<Self>) {
+        loop {
+            let (head, size) = match self.channel.peek().await {
+                Ok(Some(frame)) => frame,
+                Ok(None) | Err(_) => break,
+            };
+            if head.is_some_and(|head| head.kind == Kind::Filler) {
+                // As long as it lies there, the descriptor is not writable.
+                self.wait_for_settlement().await;
+            }
+            let Ok((payload, aborted)) = self.take(head.as_ref(), size) else { break };
+            // What cannot be read is left out, as any other nonsense.
+            let Some(payload) = payload else { continue };
+            if let Some(link) = aborted {
+                let head = head.unwrap_or(Head::of(Kind::Data));
+                let message = Outgoing::new(&completed(&link, head), payload);
+                link.refuse(&self, message, Errno::CONNABORTED).await;
+                continue;
+            }
+            match head {
+                Some(head) if head.kind == Kind::Data => {
+                    let goes_on = self.outgoing(&head, payload).await;
+                    if !goes_on {
+                        break;
+                    }
+                }
+                Some(head) if head.kind == Kind::Shutdown => self.leave_all().await,
+                _ => {}
+            }
+        }
+        self.finish().await;
+    }
+
+    /// Takes the next frame; `None` if it cannot be read, or is larger than may wait to be sent. Also gives the association, if one was
+    /// aborted after the frame was sent to it.
+    fn take(
+        &self,
+        head: Option<&Head>,
+        size: usize,
+    ) -> io::Result<(Option<Bytes>, Option<Arc<Link>>)> {
+        // As long as it is locked, nothing is aborted.
+        let mut state = self.state();
+        let aborted = head.filter(|head| head.kind == Kind::Data);
+        let aborted = aborted.and_then(|head| state.aborted_for(head));
+        for (_, left) in &mut state.aborted {
+            *left = left.saturating_sub(size);
+        }
+        state.aborted.retain(|(_, left)| *left > 0);
+        let Some(rest) = head.map(|head| head.rest).filter(|rest| *rest > 0) else {
+            return Ok((Some(self.channel.take(size)?), aborted));
+        };
+        let options = AssociationOptions::of(&state.options.association);
+        let limit = options.send_buffer_bytes.unwrap_or(0).min(MAX_MESSAGE_BYTES);
+        if size as u64 + u64::from(rest) > limit + HEAD_BYTES as u64 {
+            return self.channel.skip().map(|()| (None, aborted));
+        }
+        match self.channel.take_with_annex(size, rest) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
+            read => Ok((read.ok(), aborted)),
+        }
+    }
+
+    async fn wait_for_settlement(&self) {
+        loop {
+            let settled = self.settled.notified();
+            {
+                let state = self.state();
+                if state.connecting == 0 || state.is_closed {
+                    return;
+                }
+            }
+            settled.await;
+        }
+    }
+
+    /// `SCTP_ABORT`: ends an association, or all of them, whatever waits.
+    pub(in crate::service) async fn abort(
+        &self,
+        (id, is_all): (i32, bool),
+        abort: Abort,
+    ) -> Result<(), Errno> {
+        let head = Head { association: id, peer: abort.peer, ..Head::of(Kind::Data) };
+        let links = {
+            let mut state = self.state();
+            let links = match is_all && !self.is_one_to_one() {
+                true => state.links.values().cloned().collect(),
+                false => Vec::from_iter(self.link_for(&state, &head)),
+            };
+            let unread = self.channel.unread();
+            if !self.is_one_to_one() && unread > 0 {
+                state.aborted.extend(links.iter().map(|link| (Arc::clone(link), unread)));
+            }
+            links
+        };
+        if links.is_empty() {
+            return Err(if self.is_one_to_one() { Errno::PIPE } else { Errno::INVAL });
+        }
+        let reason = Bytes::from(abort.reason);
+        for link in links {
+            link.abort(reason.clone()).await;
+        }
+        Ok(())
+    }
+
+    /// A message of the program; whether there may be more.
+    async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) -> bool {
+        let links = {
+            let state = self.state();
+            match head.flags & flag::SENDALL != 0 && !self.is_one_to_one() {
+                true => state.links.values().cloned().collect(),
+                false => Vec::from_iter(self.link_for(&state, head)),
+            }
+        };
+        let links = match (links.is_empty(), head.peer) {
+            (true, Some(peer)) if head.flags & (flag::EOF | flag::ABORT) == 0 => {
+                // The association begins with its first message.
+                match self.connect(&[peer], head.init) {
+                    Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
+                    Err(errno) => {
+                        notify::not_tried(Told::without_association(self), errno).await;
+                        return true;
+                    }
+                }
+            }
+            _ => links,
+        };
+        for link in links {
+            let head = completed(&link, *head);
+            if !self.pass_on(&link, Outgoing::new(&head, payload.clone())).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Waits until an association takes what is to be done. Meanwhile the end of the descriptor is behind what lies there, so that a program
+    /// which is gone, and whose associations are to be aborted then, has to be looked for; false if that is so.
+    async fn pass_on(self: &Arc<Self>, link: &Link, outgoing: Outgoing) -> bool {
+        let mut enqueued = pin!(link.enqueue(outgoing));
+        loop {
+            tokio::select! {
+                biased;
+                refused = &mut enqueued => {
+                    if let Some(outgoing) = refused {
+                        link.refuse(self, outgoing, Errno::CONNABORTED).await;
+                    }
+                    return true;
+                }
+                () = tokio::time::sleep(ABANDONED_CHECK) => {
+                    if self.state().options.aborts_on_close() && self.channel.is_hung_up() {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    fn link_for(&self, state: &State, head: &Head) -> Option<Arc<Link>> {
+        if self.is_one_to_one() {
+            return state.links.values().next().cloned();
+        }
+        match head.peer {
+            Some(peer) if head.association == 0 || head.flags & flag::ADDR_OVER == 0 => {
+                state.link_with(peer).or_else(|| state.links.get(&head.association).cloned())
+            }
+            _ => state.links.get(&head.association).cloned(),
+        }
+    }
+
+    /// `shutdown`: no more messages follow.
+    async fn leave_all(&self) {
+        let links: Vec<_> = self.state().links.values().cloned().collect();
+        for link in links {
+            link.enqueue(Outgoing::End).await;
+        }
+    }
+}
+
+impl State {
+    /// The association that was aborted after a frame was sent to it.
+    fn aborted_for(&self, head: &Head) -> Option<Arc<Link>> {
+        let is_meant = |link: &Link| match head.peer {
+            Some(peer) => link.has_peer(peer),
+            None => link.id == head.association,
+        };
+        self.aborted.iter().find(|(link, _)| is_meant(link)).map(|(link, _)| Arc::clone(link))
+    }
+}
+
+/// With what the program has set for messages that say nothing of it.
+fn completed(link: &Link, mut head: Head) -> Head {
+    let defaults = head.wanted & (wanted::DEFAULTS | wanted::DEFAULT_PR);
+    if defaults == 0 {
+        return head;
+    }
+    let send = link.each().default_send;
+    if defaults & wanted::DEFAULTS != 0 {
+        head.stream = send.stream;
+        head.flags |= send.flags;
+        head.ppid = send.ppid;
+        head.context = send.context;
+    }
+    if defaults & wanted::DEFAULT_PR != 0 {
+        head.pr_policy = send.pr_policy;
+        head.value = send.pr_value;
+    }
+    head
+}

@@ -1,0 +1,240 @@
+//! A socket of a program.
+
+mod binding;
+mod establish;
+mod input;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use polypath::{Association, BoundPort};
+use rustix::io::Errno;
+use tokio::sync::Notify;
+
+use super::channel::Channel;
+use super::link::Link;
+use super::options::Options;
+use super::{Service, lock};
+use crate::frame::{Head, Kind};
+use crate::names::{SocketName, Style};
+
+/// Least identifier of an association; those below mean "future", "current" and "all" ones.
+const FIRST_ASSOCIATION: i32 = 3;
+
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) name: SocketName,
+    /// Process that opened it.
+    pub(super) process: i32,
+    pub(super) service: Arc<Service>,
+    channel: Channel,
+    state: Mutex<State>,
+    /// An attempt to connect has ended, or the socket is closed.
+    settled: Notify,
+    /// The program has set options.
+    pub(super) reconfigured: Notify,
+    /// Ancillary data that goes with each message.
+    wanted: AtomicU8,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) options: Options,
+    port: Option<Arc<BoundPort>>,
+    /// Local addresses that it is bound to; none means all of its family.
+    addresses: Vec<IpAddr>,
+    backlog: Option<usize>,
+    /// Whether a task takes what peers begin; it stays when the socket listens no more.
+    accepts: bool,
+    /// Attempts to connect that are under way.
+    connecting: usize,
+    /// What `SO_ERROR` gives next.
+    error: Option<Errno>,
+    links: BTreeMap<i32, Arc<Link>>,
+    /// Associations that were aborted, each with the bytes of frames that were in the descriptor then: messages in there are meant for it, and
+    /// not for the next one with the peer.
+    aborted: Vec<(Arc<Link>, usize)>,
+    next_association: i32,
+    is_closed: bool,
+    /// The association of a one-to-one socket has ended.
+    has_ended: bool,
+    /// Addresses of this side and of the peer, once a one-to-one socket is connected.
+    names: Option<[SocketAddr; 2]>,
+}
+
+impl Socket {
+    /// A new socket, and the descriptor for the program. Its process must not have too many.
+    pub(super) fn open(
+        service: &Arc<Service>,
+        (style, is_ipv6): (Style, bool),
+        process: i32,
+        options: Options,
+    ) -> Result<(Arc<Self>, OwnedFd), Errno> {
+        let id = service.draw_id().ok_or(Errno::IO)?;
+        let name = SocketName { id, style, is_ipv6 };
+        let (channel, theirs) = Channel::pair(name).map_err(|error| errno_of(&error))?;
+        let wanted = AtomicU8::new(options.wanted());
+        let socket = Arc::new(Self {
+            name,
+            process,
+            service: Arc::clone(service),
+            channel,
+            state: Mutex::new(State {
+                options,
+                port: None,
+                addresses: Vec::new(),
+                backlog: None,
+                accepts: false,
+                connecting: 0,
+                error: None,
+                links: BTreeMap::new(),
+                aborted: Vec::new(),
+                next_association: FIRST_ASSOCIATION,
+                is_closed: false,
+                has_ended: false,
+                names: None,
+            }),
+            settled: Notify::new(),
+            reconfigured: Notify::new(),
+            wanted,
+        });
+        if !service.add(&socket) {
+            return Err(Errno::MFILE);
+        }
+        tokio::spawn(Arc::clone(&socket).read());
+        Ok((socket, theirs))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    pub(super) fn is_one_to_one(&self) -> bool {
+        self.name.style == Style::OneToOne
+    }
+
+    /// After options have changed.
+    pub(super) fn options_changed(&self, state: &State) {
+        self.wanted.store(state.options.wanted(), Ordering::Relaxed);
+        self.reconfigured.notify_waiters();
+        if let Some(port) = &state.port {
+            port.set(state.port_config(self), state.backlog.unwrap_or(0));
+        }
+    }
+
+    /// The program has closed the socket, or is gone.
+    async fn finish(self: Arc<Self>) {
+        let (links, port, aborts, has_ended) = {
+            let mut state = self.state();
+            state.is_closed = true;
+            let links = std::mem::take(&mut state.links);
+            (links, state.port.take(), state.options.aborts_on_close(), state.has_ended)
+        };
+        self.settled.notify_waiters();
+        drop(port);
+        self.service.remove(&self, has_ended);
+        for link in links.into_values() {
+            link.leave(aborts).await;
+        }
+    }
+
+    /// An association is none of the socket's any more: a program that hears of its end can begin another one with the peer.
+    pub(super) fn forget(&self, link: &Link) {
+        self.state().links.remove(&link.id);
+    }
+
+    /// An association has ended, and all that it brought is delivered.
+    pub(super) async fn ended(&self, error: Option<Errno>) {
+        if !self.is_one_to_one() {
+            return;
+        }
+        self.state().has_ended = true;
+        if let Some(errno) = error {
+            self.state().error = Some(errno);
+            let value = errno.raw_os_error().unsigned_abs();
+            let _ = self.channel.give(&Head { value, ..Head::of(Kind::Fault) }, &[]).await;
+        }
+        self.hang_up();
+    }
+
+    /// Nothing more comes over the association of a one-to-one socket.
+    pub(super) fn hang_up(&self) {
+        if self.is_one_to_one() {
+            self.state().has_ended = true;
+            self.channel.close();
+        }
+    }
+
+    /// Hands a message to the program; waits while its queue is full. An error says that the program has closed the socket.
+    pub(super) async fn deliver(&self, head: Head, fragments: &[&[u8]]) -> io::Result<()> {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        let head = Head { wanted, ..head };
+        self.channel.give_message(&head, fragments).await
+    }
+
+    /// Hands a notification to the program. As in Linux, it comes from the peer that it is about.
+    pub(super) async fn tell(&self, association: i32, peer: Option<SocketAddr>, content: &[&[u8]]) {
+        let head = Head { association, peer, ..Head::of(Kind::Notification) };
+        let _ = self.channel.give_message(&head, content).await;
+    }
+}
+
+impl State {
+    fn draw_association(&mut self) -> i32 {
+        let id = self.next_association;
+        self.next_association = id.checked_add(1).unwrap_or(FIRST_ASSOCIATION);
+        id
+    }
+
+    /// The association with the peer that has this address.
+    pub(super) fn link_with(&self, peer: SocketAddr) -> Option<Arc<Link>> {
+        self.links.values().find(|link| link.has_peer(peer)).cloned()
+    }
+
+    /// The association with this identifier; of a one-to-one socket its own one, whatever the identifier.
+    pub(super) fn link(&self, socket: &Socket, id: i32) -> Option<Arc<Link>> {
+        match socket.is_one_to_one() {
+            true => self.links.values().next().cloned(),
+            false => self.links.get(&id).cloned(),
+        }
+    }
+
+    /// Addresses of this side and of the peer of a one-to-one socket that is connected, or was.
+    pub(super) fn names(&self) -> Option<[SocketAddr; 2]> {
+        self.names
+    }
+
+    /// Addresses that the program has bound; none means all.
+    pub(super) fn bound_addresses(&self) -> &[IpAddr] {
+        &self.addresses
+    }
+
+    /// Associations that are there.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<Link>> {
+        self.links.values()
+    }
+}
+
+/// Address and port of the peer, by its primary path.
+pub(super) fn peer_of(association: &Association) -> Option<SocketAddr> {
+    names_of(association).map(|[_, peer]| peer)
+}
+
+/// Addresses and ports of this side and of the peer, by the primary path.
+fn names_of(association: &Association) -> Option<[SocketAddr; 2]> {
+    let paths = association.path_stats();
+    let path = paths.iter().find(|path| path.primary).or(paths.first())?;
+    Some([
+        SocketAddr::new(path.local, association.local_port()),
+        SocketAddr::new(path.remote, association.remote_port()),
+    ])
+}
+
+/// The number of an error of the system.
+pub(super) fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,65 @@
+"""Compares the header of this project with those of the system: every number, and size and place of every field."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HEADERS = Path(__file__).resolve().parents[2] / "crates/capi/include"
+WORD = re.compile(r"\w+")
+
+
+def enumerators(text: str) -> list[str]:
+    """Names in the enumerations."""
+    found = []
+    for body in re.findall(r"\benum\b[^{;]*\{([^}]*)\}", text):
+        found += [WORD.match(item.strip()).group() for item in body.split(",") if item.strip()]
+    return found
+
+
+def fields(text: str) -> list[tuple[str, str]]:
+    """Structures and their fields; of a union those that are named with it."""
+    found = []
+    for kind, name, body in re.findall(r"^(struct|union) (\w+) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        body = re.sub(r"struct \{[^}]*\}", "struct", body)
+        for line in filter(None, map(str.strip, body.split(";"))):
+            names = re.sub(r"^(struct \w+|struct|\w+)\s+", "", line)
+            found += [(f"{kind} {name}", WORD.search(field).group()) for field in names.split(",")]
+    return found
+
+
+def probe() -> str:
+    """A program that prints what there is to compare."""
+    text = (HEADERS / "netinet/sctp.h").read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    numbers = re.findall(r"^#define ((?:SCTP|SPP|MSG)_\w+) [\w]+$", text, re.MULTILINE) + enumerators(text)
+    places = fields(text)
+    sizes = sorted({owner for owner, _ in places} | {"sctp_peeloff_arg_t", "sctp_peeloff_flags_arg_t"})
+    assert len(numbers) > 150 and len(places) > 150, (len(numbers), len(places))
+    lines = [f'printf("{name} %ld\\n", (long){name});' for name in numbers]
+    lines += [f'printf("{name} %zu\\n", sizeof({name}));' for name in sizes]
+    lines += [f'printf("{owner} {field} %zu\\n", offsetof({owner}, {field}));' for owner, field in places]
+    includes = "".join(f"#include <{name}>\n" for name in ("netinet/in.h", "netinet/sctp.h", "stddef.h", "stdio.h"))
+    return includes + "int main(void)\n{\n" + "\n".join(lines) + "\n}\n"
+
+
+def main() -> None:
+    """Prints what differs; fails if anything does."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        source.write_text(probe(), encoding="utf-8")
+        told = []
+        for number, flags in enumerate(([], [f"-I{HEADERS}"])):
+            program = f"{folder}/probe-{number}"
+            subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", *flags, "-o", program, str(source)], check=True)
+            told.append(subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines())
+    different = [pair for pair in zip(*told, strict=True) if pair[0] != pair[1]]
+    for ours, theirs in different:
+        print(f"the system has {ours}, the header of this project {theirs}")
+    if different:
+        sys.exit(1)
+    print(f"header: {len(told[0])} numbers, sizes and places are those of the system")
+
+
+main()

@@ -50,11 +50,16 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
                 });
             }
             spots.sort_by(|a, b| a.x.total_cmp(&b.x));
-            curves.push(Curve { label: label(study, variant, &group, along), spots });
+            curves.push(Curve {
+                parts: parts(study, variant, &group, along),
+                look: curves.len(),
+                spots,
+            });
         }
     }
     Ok(Picture {
         title: plan.title.clone().unwrap_or_else(|| study.title().to_owned()),
+        note: String::new(),
         x_label: axis.title(),
         y_label: plan.y_label.clone().unwrap_or_else(|| measure_title(study, measure)),
         x_scale: plan.x_scale,
@@ -115,7 +120,7 @@ fn groups(study: &Study, points: &[usize], along: usize) -> Vec<Vec<usize>> {
 }
 
 /// The variant in words, and the values of other axes if there are several.
-fn label(study: &Study, variant: usize, group: &[usize], along: usize) -> String {
+fn parts(study: &Study, variant: usize, group: &[usize], along: usize) -> Vec<String> {
     let variants = study.variants();
     let mut parts = Vec::new();
     let name = variants[variant].label.as_ref().unwrap_or(&variants[variant].name);
@@ -138,7 +143,7 @@ fn label(study: &Study, variant: usize, group: &[usize], along: usize) -> String
             }
         }
     }
-    if parts.is_empty() { name.clone() } else { parts.join(", ") }
+    if parts.is_empty() { vec![name.clone()] } else { parts }
 }
 
 fn measure_title(study: &Study, measure: usize) -> String {

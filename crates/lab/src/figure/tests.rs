@@ -68,7 +68,7 @@ fn picture(number: usize) -> Picture {
 #[test]
 fn there_is_a_curve_for_each_variant_and_each_value_of_other_axes() {
     let picture = picture(0);
-    let labels: Vec<&str> = picture.curves.iter().map(|curve| curve.label.as_str()).collect();
+    let labels: Vec<String> = picture.curves.iter().map(|curve| curve.label()).collect();
     assert_eq!(
         labels,
         ["plain CMT, split none", "plain CMT, split both", "rp, split none", "rp, split both"]
@@ -109,7 +109,7 @@ fn bars_stand_over_names() {
     let picture = picture(1);
     assert_eq!(picture.categories, ["none", "both"]);
     assert_eq!(picture.curves.len(), 1);
-    assert_eq!(picture.curves[0].label, "rp, rate of path 2 1 Mbit/s");
+    assert_eq!(picture.curves[0].label(), "rp, rate of path 2 1 Mbit/s");
     let spots: Vec<(f64, f64)> =
         picture.curves[0].spots.iter().map(|spot| (spot.x, spot.y)).collect();
     assert_eq!(spots, [(0.0, 211.0), (1.0, 311.0)]);
@@ -118,11 +118,142 @@ fn bars_stand_over_names() {
 #[test]
 fn pictures_have_their_words_and_colours() {
     for (number, words) in [(0, "plain CMT, split both"), (1, "half")] {
-        let svg = picture(number).svg();
-        assert!(svg.contains(words), "{words}");
-        assert!(svg.contains("#0072b2"), "the first colour of Okabe and Ito");
-        let png = picture(number).png().expect("a picture");
-        assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000);
+        for style in FigureStyle::ALL {
+            let drawing = picture(number).draw(style);
+            assert!(drawing.svg().contains(words), "{words}");
+            assert!(drawing.svg().contains("#0072b2"), "the first colour of Okabe and Ito");
+            let title = drawing.svg().matches("made-up numbers").count();
+            // The caption of a paper has the title.
+            assert_eq!(title, if style == FigureStyle::Paper { 1 } else { 2 });
+            for (format, start) in
+                [(Format::Svg, &b"<svg"[..]), (Format::Pdf, b"%PDF"), (Format::Png, b"\x89PNG")]
+            {
+                let bytes = drawing.bytes(format, style).expect("a picture");
+                assert!(bytes.starts_with(start), "{format:?}");
+            }
+        }
+    }
+}
+
+/// Width and height of a PNG.
+fn pixels(png: &[u8]) -> [u32; 2] {
+    [16, 20].map(|at| u32::from_be_bytes(png[at..at + 4].try_into().expect("four bytes")))
+}
+
+#[test]
+fn all_formats_have_the_size_of_the_style() {
+    for style in FigureStyle::ALL {
+        let sizes = style.dimensions();
+        let drawing = picture(0).draw(style);
+        assert!(drawing.svg().contains(&format!("width=\"{}mm\"", sizes.column_mm)), "{style}");
+        let png = drawing.bytes(Format::Png, style).expect("a PNG");
+        let wanted = sizes.column_mm / 25.4 * sizes.pixels_per_inch;
+        assert!((f64::from(pixels(&png)[0]) - wanted).abs() < 2.0, "{style}");
+        let pdf = drawing.bytes(Format::Pdf, style).expect("a PDF");
+        let text = String::from_utf8_lossy(&pdf);
+        let (_, page) = text.split_once("/MediaBox [").expect("a page");
+        let numbers = page.split(']').next().expect("its end").split_whitespace();
+        let width: f64 = numbers.map(|n| n.parse().expect("a number")).nth(2).expect("a width");
+        assert!((width - sizes.column_pt()).abs() < 0.5, "{style}: {width}");
+    }
+}
+
+/// Pictures with everything that is hard to place.
+fn hard_pictures() -> Vec<Picture> {
+    let (lines, bars) = (picture(0), picture(1));
+    let long = "the median of the delays of all messages that were sent on any of the paths (ms)";
+    let mut wide = lines.clone();
+    wide.title = "a title that does not fit into one line of a figure, ".repeat(4);
+    wide.y_label = long.into();
+    wide.x_label = long.repeat(3);
+    for (curve, number) in wide.curves.iter_mut().zip(1..) {
+        curve.parts = vec![format!("{number} {long}"), long.into(), "W".repeat(200 * number)];
+    }
+    let mut log = lines.clone();
+    (log.x_scale, log.y_scale) = (Scale::Log, Scale::Log);
+    log.curves[0].spots = (-7..8).map(|n| Spot::exact(10f64.powi(n), 10f64.powi(-n))).collect();
+    let mut names = bars.clone();
+    let name = |n: usize| Spot { low: 0.0, ..Spot::exact(n as f64, n as f64 * 1e-6) };
+    names.categories = (0..14).map(|n| format!("{n} a-long-name of_a_place_{n}")).collect();
+    names.curves[0].spots = (0..14).map(name).collect();
+    let mut stacked = names.clone();
+    stacked.shape = Shape::StackedBars;
+    stacked.curves.push(Curve::new("second", 1, (0..14).map(name).collect()));
+    let mut facets = lines.clone();
+    facets.curves = (0..30)
+        .map(|n| Curve {
+            parts: vec![format!("{long} {}", n % 6), format!("{n}")],
+            ..lines.curves[n % 4].clone()
+        })
+        .collect();
+    let mut empty = lines.clone();
+    empty.curves.clear();
+    vec![lines, bars, wide, log, names, stacked, facets, empty]
+}
+
+#[test]
+fn every_text_lies_within_the_picture() {
+    let mut seen = 0;
+    for (number, picture) in hard_pictures().iter().enumerate() {
+        for style in FigureStyle::ALL {
+            let drawing = picture.draw(style);
+            let tree = drawing.tree().expect("an SVG");
+            let [width, height] = [tree.size().width(), tree.size().height()];
+            // As the library for PDF and PNG lays it out, with the same font.
+            for text in texts_of(tree.root()) {
+                let sides = text.abs_bounding_box();
+                let within = sides.left() >= -0.01
+                    && sides.top() >= -0.01
+                    && sides.right() <= width + 0.01
+                    && sides.bottom() <= height + 0.01;
+                let words: String = text.chunks().iter().map(|chunk| chunk.text()).collect();
+                assert!(within, "{number}, {style}: `{words}` at {sides:?} of {width} x {height}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 500, "{seen}");
+}
+
+/// All texts of a group.
+fn texts_of(group: &resvg::usvg::Group) -> Vec<&resvg::usvg::Text> {
+    let texts = group.children().iter().flat_map(|node| match node {
+        resvg::usvg::Node::Text(text) => vec![&**text],
+        resvg::usvg::Node::Group(group) => texts_of(group),
+        _ => Vec::new(),
+    });
+    texts.collect()
+}
+
+#[test]
+fn texts_of_a_picture_do_not_lie_over_each_other() {
+    for (number, picture) in hard_pictures().iter().enumerate() {
+        for style in FigureStyle::ALL {
+            let drawing = picture.draw(style);
+            for (place, text) in drawing.texts().iter().enumerate() {
+                for other in &drawing.texts()[..place] {
+                    assert!(!text.meets(other), "{number}, {style}: {text:?} and {other:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn all_lines_of_curves_are_equally_wide() {
+    for style in FigureStyle::ALL {
+        let sizes = style.dimensions();
+        let drawing = picture(0).draw(style);
+        let curves = drawing.svg().lines().filter(|line| line.starts_with("<polyline"));
+        let width = format!("stroke-width=\"{}\"", sizes.line_pt);
+        let (named, others): (Vec<&str>, Vec<&str>) =
+            curves.partition(|line| line.contains("<title>"));
+        assert!(named.len() == 4 && named.iter().all(|line| line.contains(&width)), "{named:?}");
+        // Each has its line in the legend.
+        let samples = others.into_iter().filter(|line| line.contains(&width));
+        let curves: Vec<&str> = named.iter().copied().chain(samples).collect();
+        assert_eq!(curves.len(), 8);
+        assert_eq!(curves.iter().filter(|line| line.contains("stroke-dasharray")).count(), 6);
     }
 }
 
@@ -133,11 +264,11 @@ fn a_logarithmic_picture_leaves_out_what_has_no_place_in_it() {
     picture.y_scale = Scale::Log;
     picture.curves[0].spots.insert(0, Spot { x: 0.0, y: 1.0, low: 0.0, high: 2.0 });
     picture.curves[1].spots[0] = Spot { x: 1.0, y: 0.0, low: -1.0, high: 1.0 };
-    let svg = picture.svg();
+    let drawing = picture.draw(FigureStyle::Screen);
     // Where a number could stand.
     for before in [" ", "\"", ","] {
         for wrong in ["NaN", "inf", "-inf"] {
-            assert!(!svg.contains(&format!("{before}{wrong}")), "{before}{wrong}");
+            assert!(!drawing.svg().contains(&format!("{before}{wrong}")), "{before}{wrong}");
         }
     }
 }
@@ -149,7 +280,8 @@ fn bars_without_a_place_are_an_empty_picture() {
     plan.selection = nowhere;
     let picture = of_measures(&plan, &data()).expect("a picture");
     assert!(picture.categories.is_empty());
-    assert!(picture.svg().starts_with("<svg") && picture.png().is_ok());
+    let drawing = picture.draw(FigureStyle::Screen);
+    assert!(drawing.svg().starts_with("<svg") && drawing.png(96.0).is_ok());
 }
 
 #[test]

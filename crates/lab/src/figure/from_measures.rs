@@ -1,5 +1,6 @@
 //! Pictures of measures: lines and bars along an axis.
 
+use super::range::Range;
 use super::{Curve, FigureError, Picture, Shape, Spot};
 use crate::results::Dataset;
 use crate::stats::mean;
@@ -33,6 +34,7 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
         false => places.iter().position(|place| *place == index).unwrap_or_default() as f64,
     };
     let mut curves = Vec::new();
+    let mut observed = Vec::new();
     for variant in variants(plan, study) {
         let curve = curve(plan, study, variant, measure);
         for group in groups(study, &points, along) {
@@ -40,6 +42,7 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
             for point in &group {
                 let values: Vec<f64> =
                     curve.values(data, *point).map_err(wrong)?.into_iter().flatten().collect();
+                observed.extend(values.iter().map(|value| value * plan.scale));
                 let Some(estimate) = mean(&values, study.confidence()) else { continue };
                 let x = place(study.points().at(*point).values[along]);
                 let exact = Spot::exact(x, estimate.value * plan.scale);
@@ -57,6 +60,9 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
             });
         }
     }
+    let range = Range::of(observed);
+    let spots = curves.iter_mut().flat_map(|curve: &mut Curve| &mut curve.spots);
+    spots.for_each(|spot| *spot = range.clip(*spot));
     Ok(Picture {
         title: plan.title.clone().unwrap_or_else(|| study.title().to_owned()),
         note: String::new(),

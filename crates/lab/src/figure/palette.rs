@@ -1,6 +1,8 @@
 //! How curves differ: colours that differ in every kind of colour vision (Okabe and Ito), and dashes and marks that differ
 //! in print, too.
 
+use std::fmt::Write;
+
 /// What something is drawn with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ink {
@@ -106,6 +108,21 @@ pub(super) fn mark(number: usize) -> Mark {
     MARKS[number % MARKS.len()]
 }
 
+/// Rules that draw figures inside of elements `figure` in colours for dark paper.
+pub(crate) fn dark_css() -> String {
+    let mut css = String::new();
+    let inks = [Ink::Paper, Ink::Text, Ink::Soft, Ink::Faint];
+    for ink in inks.into_iter().chain((0..MOST).map(Ink::Curve)) {
+        let (class, [_, dark]) = (ink.class(), ink.colours());
+        // Writing to a string cannot fail.
+        let _ = write!(
+            css,
+            "figure .f-{class} {{ fill: {dark}; }} figure .s-{class} {{ stroke: {dark}; }}\n  "
+        );
+    }
+    css
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +166,14 @@ mod tests {
                 assert!(look.0[0] != other.0[0] && look.0[1] != other.0[1] && look.1 != other.1);
                 assert!(look.2 != other.2);
             }
+        }
+    }
+
+    #[test]
+    fn dark_pages_colour_every_class() {
+        let css = dark_css();
+        for class in ["paper", "text", "soft", "faint", "c0", "c7"] {
+            assert!(css.contains(&format!(".f-{class} ")) && css.contains(&format!(".s-{class} ")));
         }
     }
 }

@@ -73,6 +73,7 @@ fn all_is_run_judged_and_reported_and_never_twice() {
         "figures/1.svg",
         "figures/1.pdf",
         "figures/1.png",
+        "figures/1.csv",
     ] {
         assert!(out.join("tiny/fig1").join(file).exists(), "{file}");
     }

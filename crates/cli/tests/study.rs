@@ -114,12 +114,14 @@ fn figures_are_drawn_anew_in_another_style_without_runs() {
             run(&["study", "run", text(&study), "--out", text(&out), "--figure-style", style]);
         assert_eq!(code, Some(0), "{err}");
         assert!(style == "screen" || table.contains("8 runs, 0 of them new"), "{table}");
-        assert!(err.contains("figures/lines.svg (.pdf, .png)"), "{err}");
+        assert!(err.contains("figures/lines.svg (.pdf, .png, .csv, .py)"), "{err}");
         let svg = fs::read_to_string(out.join("figures/lines.svg")).expect("a figure");
         assert!(svg.contains(&format!("width=\"{width}\"")), "{style}");
         let pdf = fs::read(out.join("figures/lines.pdf")).expect("a figure");
         assert!(pdf.starts_with(b"%PDF"), "{style}");
     }
+    let numbers = fs::read_to_string(out.join("figures/lines.csv")).expect("numbers");
+    assert!(numbers.starts_with("panel,curve,x,place,y,low,high\n"), "{numbers}");
     let (code, _, err) = run(&["study", "merge", text(&out), "--figure-style", "poster"]);
     assert_eq!(code, Some(2), "{err}");
     assert!(err.contains("paper, slides, screen"), "{err}");

@@ -59,6 +59,11 @@ impl Legend {
         Self { entries, columns, widths: [column, sample], line: size * font::LINE }
     }
 
+    /// How many entries stand beside each other.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// How high it is.
     pub fn height(&self) -> f64 {
         if self.entries.len() < 2 {

@@ -7,6 +7,7 @@
 mod axis;
 mod canvas;
 mod convert;
+mod data;
 mod facets;
 mod font;
 mod from_measures;
@@ -17,6 +18,7 @@ mod palette;
 mod panel;
 mod picture;
 mod range;
+mod script;
 mod sheet;
 mod style;
 mod words;
@@ -113,10 +115,10 @@ pub fn draw_all(directory: &Path, style: FigureStyle) -> Result<Vec<Written>, Fi
     Ok(written)
 }
 
-/// The files of a picture: one in each [`Format`].
+/// The files of a picture: one in each [`Format`], its numbers as CSV, and a script that draws it from them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
-    files: [PathBuf; 3],
+    files: [PathBuf; 5],
 }
 
 impl Written {
@@ -141,7 +143,8 @@ impl fmt::Display for Written {
     }
 }
 
-/// Writes a picture as `NAME.svg`, `NAME.pdf` and `NAME.png`.
+/// Writes a picture as `NAME.svg`, `NAME.pdf` and `NAME.png`, its numbers as `NAME.csv`, and `NAME.py`, which draws it from
+/// them with matplotlib.
 ///
 /// # Errors
 /// It cannot be drawn, or a file not written.
@@ -154,11 +157,14 @@ pub fn write(
     let io = |path: &Path, error| FigureError::Io { path: path.to_owned(), error };
     fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
     let wrong = |message| FigureError::Draw { name: name.to_owned(), message };
-    let drawing = picture.draw(style);
+    let sheet = picture.sheet();
+    let drawing = sheet.draw(style);
     let mut contents = Vec::new();
     for format in Format::ALL {
         contents.push(drawing.bytes(format, style).map_err(wrong)?);
     }
+    contents.push(sheet.csv().map_err(wrong)?);
+    contents.push(sheet.script(name, style).into_bytes());
     let files = pictures_in(directory, name);
     for (path, content) in files.iter().zip(contents) {
         fs::write(path, content).map_err(|error| io(path, error))?;

@@ -123,6 +123,11 @@ pub(crate) fn dark_css() -> String {
     css
 }
 
+/// Colours of the curves, for scripts.
+pub(super) fn colours() -> [&'static str; MOST] {
+    CURVES.map(|[light, _]| light)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

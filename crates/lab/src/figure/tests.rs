@@ -1,4 +1,6 @@
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Command;
 
 use polypath_sim::document::Document;
 
@@ -293,5 +295,62 @@ fn a_place_that_is_no_quantity_is_an_error() {
         let error = study.expect_err("no quantity").to_string();
         assert!(error.contains("figures.1.where: `1 Mbits` is no quantity"), "{error}");
         assert!(error.contains("such as `10 Mbit/s`"), "{error}");
+    }
+}
+
+#[test]
+fn the_numbers_of_a_figure_are_those_of_its_curves() {
+    let csv = picture(1).sheet().csv().expect("CSV");
+    let text = String::from_utf8(csv).expect("text");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "panel,curve,x,place,y,low,high");
+    assert!(lines[1].starts_with(",\"rp, rate of path 2 1 Mbit/s\",0,none,211,"), "{}", lines[1]);
+    assert_eq!(lines.len(), 3);
+    let facets = hard_pictures().swap_remove(6).sheet();
+    let csv = String::from_utf8(facets.csv().expect("CSV")).expect("text");
+    let spots: usize =
+        facets.panels.iter().flat_map(|panel| &panel.curves).map(|curve| curve.spots.len()).sum();
+    assert!(facets.panels.len() > 1 && spots > 30);
+    assert_eq!(csv.lines().count(), spots + 1);
+}
+
+/// A Python with matplotlib; without it the test is skipped, unless POLYPATH_REQUIRE has `matplotlib`.
+fn has_matplotlib() -> bool {
+    let import = Command::new("python3").args(["-c", "import matplotlib"]).output();
+    let found = import.is_ok_and(|output| output.status.success());
+    let required = std::env::var("POLYPATH_REQUIRE").unwrap_or_default();
+    let required = required.split(',').any(|name| name.trim() == "matplotlib");
+    assert!(found || !required, "POLYPATH_REQUIRE has matplotlib, but python3 cannot import it");
+    if !found {
+        // Written past the test harness, which would keep it to itself.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: python3 has no matplotlib");
+    }
+    found
+}
+
+#[test]
+fn scripts_draw_every_figure_again() {
+    if !has_matplotlib() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pictures = hard_pictures();
+    for (picture, shape) in pictures[1..4].iter_mut().zip([Shape::Bars, Shape::Lines, Shape::Dots])
+    {
+        picture.shape = shape;
+    }
+    pictures[0].title = "\"quoted\"\\ \n and more".into();
+    // Starting the program takes longer than all the rest.
+    for number in [0, 1, 3, 5, 6] {
+        let (picture, style) = (&pictures[number], FigureStyle::ALL[number % 3]);
+        let name = format!("figure-{number}");
+        let written = write(picture, folder.path(), &name, style).expect("files");
+        let script = written.files().last().expect("a script");
+        let target = folder.path().join(format!("{name}-own.svg"));
+        let output = Command::new("python3").arg(script).arg(&target).output().expect("a run");
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{number}: {complaint}");
+        let drawn = fs::read_to_string(&target).expect("its file");
+        assert!(drawn.contains("<svg"), "{number}");
     }
 }

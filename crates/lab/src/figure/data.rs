@@ -15,9 +15,13 @@ impl Sheet {
         let mut csv = csv::Writer::from_writer(Vec::new());
         let wrong = |error: csv::Error| error.to_string();
         csv.write_record(COLUMNS).map_err(wrong)?;
-        for panel in &self.panels {
-            // The title of a single panel is that of the figure.
-            let title = if self.panels.len() > 1 { panel.title.as_str() } else { "" };
+        for (number, panel) in self.panels.iter().enumerate() {
+            let title = match (self.panels.len(), panel.title.as_str()) {
+                // The title of a single panel is that of the figure.
+                (..=1, _) => String::new(),
+                (_, "") => (number + 1).to_string(),
+                (_, title) => title.to_owned(),
+            };
             for curve in &panel.curves {
                 let label = match curve.label() {
                     label if label.is_empty() => self.note.clone(),
@@ -27,7 +31,8 @@ impl Sheet {
                     let place = panel.categories.get(spot.x as usize).map_or("", String::as_str);
                     let [x, y, low, high] =
                         [spot.x, spot.y, spot.low, spot.high].map(|number| number.to_string());
-                    csv.write_record([title, &label, &x, place, &y, &low, &high]).map_err(wrong)?;
+                    csv.write_record([&title, &label, &x, place, &y, &low, &high])
+                        .map_err(wrong)?;
                 }
             }
         }

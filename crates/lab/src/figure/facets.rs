@@ -109,7 +109,7 @@ fn distinct(curves: &[Curve], keeps: impl Fn(usize) -> bool) -> Vec<Vec<String>>
     found
 }
 
-/// Panels of as many curves as look different, one after the other.
+/// As few panels as possible, with about equally many curves, one after the other.
 fn in_turn(picture: &Picture) -> Vec<Picture> {
     let panel = |curves: &[Curve]| {
         let curves = curves.iter().cloned().enumerate();
@@ -119,7 +119,9 @@ fn in_turn(picture: &Picture) -> Vec<Picture> {
             ..picture.clone()
         }
     };
-    picture.curves.chunks(MOST).map(panel).collect()
+    let count = picture.curves.len();
+    let each = count.div_ceil(count.div_ceil(MOST).max(1)).max(1);
+    picture.curves.chunks(each).map(panel).collect()
 }
 
 #[cfg(test)]
@@ -187,7 +189,7 @@ mod tests {
         let labels: Vec<&[&str]> = labels.iter().map(|label| &label[..]).collect();
         let sheet = picture(&labels).sheet();
         let counts: Vec<usize> = sheet.panels.iter().map(|panel| panel.curves.len()).collect();
-        assert_eq!((counts, sheet.sharing), (vec![8, 8, 4], Sharing::Axes));
+        assert_eq!((counts, sheet.sharing), (vec![7, 7, 6], Sharing::Axes));
         assert!(sheet.panels.iter().all(|panel| panel.curves.iter().all(|c| c.look < MOST)));
     }
 }

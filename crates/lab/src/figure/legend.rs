@@ -10,6 +10,8 @@ use super::style::Dimensions;
 pub(super) struct Legend {
     entries: Vec<Entry>,
     columns: usize,
+    /// With fewer entries there is nothing to tell apart.
+    fewest: usize,
     /// Width of a column, and of the sample in it.
     widths: [f64; 2],
     line: f64,
@@ -26,10 +28,10 @@ const BESIDE_SAMPLE: f64 = 0.5;
 const BETWEEN: f64 = 1.6;
 
 impl Legend {
-    /// Of some curves, at most so wide; a single curve needs none.
+    /// Of some curves, at most so wide, if there are at least so many.
     pub fn of<'a>(
         curves: impl Iterator<Item = (&'a Curve, Shape)>,
-        most: f64,
+        (fewest, most): (usize, f64),
         sizes: &Dimensions,
     ) -> Self {
         let size = sizes.font_pt;
@@ -56,7 +58,7 @@ impl Legend {
         let columns = (columns as usize).min(entries.len().max(1));
         let rows = entries.len().div_ceil(columns).max(1);
         let columns = entries.len().div_ceil(rows).max(1);
-        Self { entries, columns, widths: [column, sample], line: size * font::LINE }
+        Self { entries, columns, fewest, widths: [column, sample], line: size * font::LINE }
     }
 
     /// How many entries stand beside each other.
@@ -66,7 +68,7 @@ impl Legend {
 
     /// How high it is.
     pub fn height(&self) -> f64 {
-        if self.entries.len() < 2 {
+        if self.entries.len() < self.fewest {
             return 0.0;
         }
         let lines: usize = self.rows().map(most_lines).sum();
@@ -79,7 +81,7 @@ impl Legend {
 
     /// Draws it below and to the right of a place.
     pub fn draw(&self, canvas: &mut Canvas, [left, top]: [f64; 2], sizes: &Dimensions) {
-        if self.entries.len() < 2 {
+        if self.entries.len() < self.fewest {
             return;
         }
         let [column, sample] = self.widths;

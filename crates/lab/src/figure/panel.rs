@@ -266,7 +266,11 @@ impl Panel<'_> {
                 continue;
             }
             let aside = (number as f64 - (curves.len() as f64 - 1.0) / 2.0) * step;
-            for spot in self.visible(curve).filter(|spot| spot.is_uncertain()) {
+            // What its mark covers would only be a smudge beside it.
+            let is_seen = |spot: &&Spot| {
+                spot.is_uncertain() && self.y(spot.low) - self.y(spot.high) > self.sizes.mark_pt
+            };
+            for spot in self.visible(curve).filter(is_seen) {
                 self.draw_whisker(canvas, self.x(spot.x) + aside, spot, Ink::Curve(curve.look));
             }
         }

@@ -42,7 +42,11 @@ impl Sheet {
         };
         let is_log =
             |scale: Option<Scale>| if scale == Some(Scale::Log) { "True" } else { "False" };
-        let title = if sizes.title_pt.is_some() { self.title.as_str() } else { "" };
+        let title = match sizes.title_pt {
+            // Its letters are a little wider than ours.
+            Some(points) => font::fitted(&self.title, 1.1 * points, 0.9 * size[0]).join("\n"),
+            None => String::new(),
+        };
         let colours = palette::colours().map(|colour| format!("\"{colour}\""));
         let dash = |number: usize| match palette::dash(number) {
             [] => "\"-\"".to_owned(),
@@ -51,7 +55,8 @@ impl Sheet {
         let dashes: Vec<String> = (0..palette::MOST).map(dash).collect();
         let mut out = String::new();
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "TITLE = {}", python(title));
+        let _ = writeln!(out, "TITLE = {}", python(&title));
+        let _ = writeln!(out, "TITLE_PT = {}", sizes.title_pt.unwrap_or(sizes.font_pt));
         let _ = writeln!(out, "X_LABEL = {}", python(first.map_or("", |panel| &panel.x_label)));
         let _ = writeln!(out, "Y_LABEL = {}", python(&wrapped.join("\n")));
         let _ = writeln!(out, "SHAPE = \"{shape}\"");

@@ -88,7 +88,11 @@ impl Sheet {
         };
         let legends = match self.sharing {
             Sharing::All => vec![self.legend(style)],
-            _ => self.panels.chunks(1).map(|panel| legend(panel, grid.cell, &sizes)).collect(),
+            // A panel with one curve says which it is.
+            _ => {
+                let own = |panel| legend(panel, (1, grid.cell), &sizes);
+                self.panels.chunks(1).map(own).collect()
+            }
         };
         Layout { sheet: self, axes, legends, grid, sizes }.draw()
     }
@@ -96,7 +100,7 @@ impl Sheet {
     /// A legend of all panels together.
     pub(super) fn legend(&self, style: FigureStyle) -> Legend {
         let sizes = style.dimensions();
-        legend(&self.panels, Grid::of(self.panels.len(), &sizes).inner, &sizes)
+        legend(&self.panels, (2, Grid::of(self.panels.len(), &sizes).inner), &sizes)
     }
 
     /// What it shows, in a sentence for those who do not see it.
@@ -130,7 +134,7 @@ impl Sheet {
     }
 }
 
-fn legend(panels: &[Picture], most: f64, sizes: &Dimensions) -> Legend {
+fn legend(panels: &[Picture], most: (usize, f64), sizes: &Dimensions) -> Legend {
     let curves = panels.iter().flat_map(|panel| panel.curves.iter().map(|c| (c, panel.shape)));
     Legend::of(curves, most, sizes)
 }

@@ -46,17 +46,23 @@ title = "none"
 
 /// A value for each point and variant: 100 times the point, 10 times the variant, and a little for the run.
 fn data() -> Dataset {
+    data_of(|point, variant, run| (100 * point + 10 * variant + run) as f64)
+}
+
+/// A value for each point, variant and run.
+fn data_of(value: impl Fn(usize, usize, usize) -> f64) -> Dataset {
     let document = Document::parse("study.toml", STUDY).expect("TOML");
     let study =
         Study::from_document(&document, Path::new(""), Reading::default()).expect("a study");
     let places = (0..4).flat_map(|point| (0..2).map(move |variant| (point, variant)));
     let observations = places.flat_map(|(point, variant)| {
+        let value = &value;
         (0..3).map(move |replication| Observation {
             point,
             variant,
             replication,
             measure: 0,
-            value: Some((100 * point + 10 * variant + replication) as f64),
+            value: Some(value(point, variant, replication)),
         })
     });
     Dataset::of(study, observations)
@@ -85,6 +91,18 @@ fn there_is_a_curve_for_each_variant_and_each_value_of_other_axes() {
     let spot = picture.curves[3].spots[0];
     // Three runs, one apart: 4.303 / sqrt(3).
     assert!((spot.high - spot.y - 2.484).abs() < 0.01 && (spot.y - spot.low - 2.484).abs() < 0.01);
+}
+
+#[test]
+fn intervals_stay_in_the_range_of_the_quantity() {
+    let lowest = |data: &Dataset| {
+        let picture = of_measures(&data.study().figures()[1], data).expect("a picture");
+        picture.curves[0].spots.iter().map(|spot| spot.low).fold(f64::INFINITY, f64::min)
+    };
+    // 0, 10 and 20: the interval of the mean reaches to -14.8.
+    assert_eq!(lowest(&data_of(|_, _, run| 10.0 * run as f64)), 0.0);
+    let signed = lowest(&data_of(|_, _, run| 10.0 * run as f64 - 1.0));
+    assert!((signed + 15.84).abs() < 0.01, "{signed}");
 }
 
 #[test]
@@ -188,9 +206,13 @@ fn hard_pictures() -> Vec<Picture> {
             ..lines.curves[n % 4].clone()
         })
         .collect();
+    let mut turns = lines.clone();
+    turns.curves = (0..9)
+        .map(|n| Curve { parts: vec![format!("{n} {long}")], ..lines.curves[n % 4].clone() })
+        .collect();
     let mut empty = lines.clone();
     empty.curves.clear();
-    vec![lines, bars, wide, log, names, stacked, facets, empty]
+    vec![lines, bars, wide, log, names, stacked, facets, empty, turns]
 }
 
 #[test]

@@ -5,7 +5,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-# python3 is the one of the virtual environment where there is one: scapy lives there.
+# python3 is the one of the virtual environment where there is one: scapy and matplotlib live there.
 export PATH := $(abspath $(TARGET_DIR))/venv/bin:$(PATH)
 
 FUZZ_SECONDS ?= 10

@@ -7,6 +7,7 @@
 #   tshark   the dissectors tshark and scapy
 #   interop  other SCTP stacks
 #   browser  Chromium, to open reports
+#   matplotlib  matplotlib for python3, to run the scripts beside figures
 #   slurm    a local Slurm
 
 say() { printf '%s\n' "$*"; }

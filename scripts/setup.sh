@@ -5,7 +5,7 @@
 # usage: scripts/setup.sh GROUP...
 #   rust      the toolchain of rust-toolchain.toml, a C linker
 #   lint      cargo-deny, shellcheck
-#   test      tshark, scapy (in target/venv), iproute2, nftables, conntrack, Chromium and the compiler for programs in C
+#   test      tshark, scapy and matplotlib (in target/venv), iproute2, nftables, conntrack, Chromium and the compiler for programs in C
 #   interop   libusrsctp-dev, user-mode-linux, busybox-static, iperf3, lksctp-tools, libsctp-dev and the compiler for programs in C
 #   fuzz      cargo-fuzz, a C++ compiler
 #   docs      mdbook

@@ -6,6 +6,7 @@ mod completion;
 mod connecting;
 mod doctor;
 mod failure;
+mod figure_args;
 mod help;
 mod interfaces;
 mod keys;

@@ -66,7 +66,15 @@ fn all_is_run_judged_and_reported_and_never_twice() {
     for file in ["index.html", "report.json", "tiny/report.html", "tiny/report.json"] {
         assert!(out.join(file).exists(), "{file}");
     }
-    for file in ["runs.parquet", "runs.csv", "study.toml", "figures/1.svg", "figures/1.png"] {
+    for file in [
+        "runs.parquet",
+        "runs.csv",
+        "study.toml",
+        "figures/1.svg",
+        "figures/1.pdf",
+        "figures/1.png",
+        "figures/1.csv",
+    ] {
         assert!(out.join("tiny/fig1").join(file).exists(), "{file}");
     }
     let page = fs::read_to_string(out.join("tiny/report.html")).expect("a page");

@@ -239,6 +239,18 @@ fn a_network_is_drawn_and_not_run() {
     let (told, err) = texts(&output);
     assert!(output.status.success(), "{err}");
     assert_eq!((told, fs::read_to_string(&file).expect("a file")), (format!("{file}\n"), out));
+    for (ending, start) in [("pdf", &b"%PDF"[..]), ("png", b"\x89PNG")] {
+        let file = directory.join(format!("graph.{ending}"));
+        let name = file.display().to_string();
+        let output = polypath(&["sim", &graph, "--show-network", &name, "--figure-style", "paper"]);
+        assert!(output.status.success(), "{}", texts(&output).1);
+        assert!(fs::read(&file).expect("a file").starts_with(start), "{ending}");
+    }
+    let file = directory.join("graph.jpg").display().to_string();
+    let output = polypath(&["sim", &graph, "--show-network", &file]);
+    let (_, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("a picture ends with one of .svg, .pdf, .png"), "{err}");
 }
 
 #[cfg(unix)]

@@ -105,6 +105,29 @@ fn a_shard_leaves_pictures_to_the_merge() {
 }
 
 #[test]
+fn figures_are_drawn_anew_in_another_style_without_runs() {
+    let place = directory("study-styles");
+    let study = study_in(&place, &STUDY.replace("[inline]\n", FIGURES));
+    let out = place.join("out");
+    for (style, width) in [("screen", "200mm"), ("paper", "88mm"), ("slides", "254mm")] {
+        let (code, table, err) =
+            run(&["study", "run", text(&study), "--out", text(&out), "--figure-style", style]);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(style == "screen" || table.contains("8 runs, 0 of them new"), "{table}");
+        assert!(err.contains("figures/lines.svg (.pdf, .png, .csv, .py)"), "{err}");
+        let svg = fs::read_to_string(out.join("figures/lines.svg")).expect("a figure");
+        assert!(svg.contains(&format!("width=\"{width}\"")), "{style}");
+        let pdf = fs::read(out.join("figures/lines.pdf")).expect("a figure");
+        assert!(pdf.starts_with(b"%PDF"), "{style}");
+    }
+    let numbers = fs::read_to_string(out.join("figures/lines.csv")).expect("numbers");
+    assert!(numbers.starts_with("panel,curve,x,place,y,low,high\n"), "{numbers}");
+    let (code, _, err) = run(&["study", "merge", text(&out), "--figure-style", "poster"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("paper, slides, screen"), "{err}");
+}
+
+#[test]
 fn a_study_that_no_statement_is_about_is_wrong_usage() {
     let place = directory("study-judge-misspelt");
     let study = study_in(&place, STUDY);

@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use polypath::AssociationConfig;
 use polypath_examples::{with_earliest_first, with_gentle};
-use polypath_lab::figure::{self, Curve, Picture, Scale, Shape, Spot};
+use polypath_lab::figure::{self, Curve, FigureStyle, Picture, Scale, Shape, Spot};
 use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
 /// The curves of the picture.
@@ -39,10 +39,17 @@ fn main() -> anyhow::Result<()> {
     let mut curves = Vec::new();
     for (name, result) in [("built-in", &built_in), (part, &own)] {
         report(name, result);
-        curves.extend(windows(name, result));
+        let looks = curves.len()..;
+        curves.extend(
+            windows(name, result)
+                .into_iter()
+                .zip(looks)
+                .map(|(curve, look)| Curve { look, ..curve }),
+        );
     }
     let picture = Picture {
         title: scenario.title.clone(),
+        note: String::new(),
         x_label: "Time in s".into(),
         y_label: "Congestion window in kB".into(),
         x_scale: Scale::Linear,
@@ -53,9 +60,8 @@ fn main() -> anyhow::Result<()> {
         references: Vec::new(),
     };
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {folder}"))?;
-    for path in figure::write(&picture, Path::new(folder), "windows")? {
-        println!("picture: {}", path.display());
-    }
+    let written = figure::write(&picture, Path::new(folder), "windows", FigureStyle::default())?;
+    println!("figure: {written}");
     Ok(())
 }
 
@@ -81,7 +87,8 @@ fn retransmissions(result: &RunResult) -> u64 {
 fn windows(name: &str, result: &RunResult) -> Vec<Curve> {
     let Some(series) = &result.series else { return Vec::new() };
     let curve = |path: &polypath_sim::PathSeries| Curve {
-        label: format!("{name}, {}", path.name),
+        parts: vec![name.to_owned(), path.name.clone()],
+        look: 0,
         spots: series
             .time_s
             .iter()

@@ -1,16 +1,15 @@
 //! `polypath demo`.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use polypath_sim::document::{Document, DocumentError};
 use polypath_sim::{Form, RunResult, Scenario, Simulation};
 
 use crate::commands::sim::timed;
 use crate::failure::{Failure, Outcome};
-use crate::picture::Picture;
+use crate::figure_args::{FigureArgs, format};
+use crate::picture::DemoPicture;
 use crate::report::{count, rate};
 use crate::seed;
 use crate::table::{Table, Width};
@@ -24,9 +23,11 @@ Examples:
   polypath demo --out /tmp/picture.svg
   polypath demo --set 'sctp.receive_buffer=128 KiB'")]
 pub(crate) struct Args {
-    /// Where to write the picture
-    #[arg(long, value_name = "FILE.svg", default_value = "demo.svg")]
+    /// Where to write the picture; the ending (.svg, .pdf, .png) says the format
+    #[arg(long, value_name = "FILE", default_value = "demo.svg")]
     out: PathBuf,
+    #[command(flatten)]
+    figures: FigureArgs,
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parse)]
     seed: u64,
@@ -74,6 +75,7 @@ const SCENARIO: &str = include_str!(env!("POLYPATH_DEMO"));
 /// Runs all variants, prints a table and draws the picture.
 pub(crate) fn run(args: &Args) -> Outcome {
     let scenario = read(&[], &args.set).map_err(Failure::usage)?;
+    format(&args.out)?;
     place::check_file(&args.out)?;
     let mut results = Vec::new();
     for variant in &VARIANTS {
@@ -83,9 +85,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         results.push(timed(simulation)?);
     }
     output::show(&table(&scenario, &results, Width::of_output())?)?;
-    let picture = picture(&scenario, &results).draw();
-    fs::write(&args.out, picture)
-        .with_context(|| format!("cannot write {}", args.out.display()))?;
+    let drawing = picture(&scenario, &results).draw(args.figures.style());
+    args.figures.write(&drawing, &args.out)?;
     output::print(format!("\nPicture: {}\n", args.out.display()).as_bytes())
 }
 
@@ -132,13 +133,13 @@ fn table(
     Ok(out)
 }
 
-fn picture<'a>(scenario: &Scenario, results: &'a [RunResult]) -> Picture<'a> {
+fn picture<'a>(scenario: &Scenario, results: &'a [RunResult]) -> DemoPicture<'a> {
     let paths = scenario.network.paths();
     let variant = |(variant, result): (&Variant, &'a RunResult)| {
         let by_path = paths.iter().map(|path| goodput_on(result, &path.name)).collect();
         (variant.name, result, by_path)
     };
-    Picture {
+    DemoPicture {
         title: "One path, naive multipath and concurrent multipath transfer (CMT)".to_owned(),
         paths: path_names(scenario),
         ceiling_bit_s: ceiling_bit_s(scenario),

@@ -1,6 +1,6 @@
 //! `polypath sim`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,6 +10,7 @@ use polypath_lab::results::make_directory;
 use polypath_sim::{Form, NetworkMap, RunResult, Scenario, Simulation};
 
 use crate::failure::{Failure, Outcome};
+use crate::figure_args::{FigureArgs, format};
 use crate::kind::Kind;
 use crate::place::Before;
 use crate::qlog::QlogArgs;
@@ -48,9 +49,12 @@ pub(crate) struct Args {
     /// Encode packets to bytes and read them back at every hop; slower, with the same outcome
     #[arg(long)]
     wire: bool,
-    /// Draw the network and its routes as SVG, to a file or to standard output, and run nothing
-    #[arg(long, value_name = "FILE.svg", num_args = 0..=1, conflicts_with_all = ["json", "pcap", "qlog", "wire"])]
+    /// Draw the network and its routes, to a file whose ending (.svg, .pdf, .png) says the format, or as SVG to standard
+    /// output, and run nothing
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["json", "pcap", "qlog", "wire"])]
     show_network: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    figures: FigureArgs,
 }
 
 /// Runs the scenario.
@@ -59,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let scenario = Scenario::read(&args.scenario, &args.set).map_err(Failure::usage)?;
     let seed = args.seed.unwrap_or(scenario.run.seed);
     if let Some(file) = &args.show_network {
-        return show_network(scenario, seed, file.as_deref());
+        return show_network(scenario, seed, args.figures, file.as_deref());
     }
     if let Some(host) = scenario.external.first() {
         return Err(Failure::usage(anyhow!(
@@ -92,15 +96,21 @@ fn run_and_report(args: &Args, simulation: Simulation<'_>) -> Outcome {
 }
 
 /// Draws the network as a run with this seed has it.
-fn show_network(mut scenario: Scenario, seed: u64, file: Option<&Path>) -> Outcome {
+fn show_network(
+    mut scenario: Scenario,
+    seed: u64,
+    figures: FigureArgs,
+    file: Option<&Path>,
+) -> Outcome {
     scenario.run.seed = seed;
     let map = NetworkMap::of(&scenario).map_err(Failure::usage)?;
-    let picture = network_picture::draw(&scenario.title, &map);
+    let picture = network_picture::draw(&scenario.title, &map, figures.style());
     match file {
-        None => output::print(picture.as_bytes()),
+        None => output::print(picture.svg().as_bytes()),
         Some(file) => {
+            format(file)?;
             place::check_file(file)?;
-            fs::write(file, picture).with_context(|| format!("cannot write {}", file.display()))?;
+            figures.write(&picture, file)?;
             output::print(format!("{}\n", file.display()).as_bytes())
         }
     }

@@ -11,14 +11,15 @@ const LINK: f64 = 240.0;
 /// Rounds in which nodes without a route move to the middle of their neighbours.
 const ROUNDS: usize = 8;
 
-/// Places of all nodes, and the width and height that they take; both begin at 0.
+/// Places of all nodes; both coordinates begin at 0.
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Layout {
     pub places: Vec<[f64; 2]>,
-    pub size: [f64; 2],
 }
 
-/// From left to right by distance from the hosts on either side, from top to bottom by the routes that lead through.
-pub(super) fn layout(map: &NetworkMap) -> Layout {
+/// From left to right by distance from the hosts on either side, from top to bottom by the routes that lead through. A unit
+/// is so long.
+pub(super) fn layout(map: &NetworkMap, unit: f64) -> Layout {
     let xs = fractions(map);
     let hops = map.routes.iter().map(|route| route.links.len()).max().unwrap_or(2).max(2);
     let width = LINK * hops as f64;
@@ -28,9 +29,8 @@ pub(super) fn layout(map: &NetworkMap) -> Layout {
     follow_neighbours(map, &xs, &mut lanes);
     separate(&xs, &mut lanes);
     let top = lanes.iter().copied().fold(f64::INFINITY, f64::min);
-    let places: Vec<[f64; 2]> = xs.into_iter().zip(&lanes).map(|(x, y)| [x, y - top]).collect();
-    let height = places.iter().map(|[_, y]| *y).fold(0.0, f64::max);
-    Layout { places, size: [width, height] }
+    let place = |(x, y): (f64, &f64)| [x * unit, (y - top) * unit];
+    Layout { places: xs.into_iter().zip(&lanes).map(place).collect() }
 }
 
 /// Neighbours of each node.

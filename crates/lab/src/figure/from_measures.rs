@@ -1,5 +1,6 @@
 //! Pictures of measures: lines and bars along an axis.
 
+use super::range::Range;
 use super::{Curve, FigureError, Picture, Shape, Spot};
 use crate::results::Dataset;
 use crate::stats::mean;
@@ -33,6 +34,7 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
         false => places.iter().position(|place| *place == index).unwrap_or_default() as f64,
     };
     let mut curves = Vec::new();
+    let mut observed = Vec::new();
     for variant in variants(plan, study) {
         let curve = curve(plan, study, variant, measure);
         for group in groups(study, &points, along) {
@@ -40,6 +42,7 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
             for point in &group {
                 let values: Vec<f64> =
                     curve.values(data, *point).map_err(wrong)?.into_iter().flatten().collect();
+                observed.extend(values.iter().map(|value| value * plan.scale));
                 let Some(estimate) = mean(&values, study.confidence()) else { continue };
                 let x = place(study.points().at(*point).values[along]);
                 let exact = Spot::exact(x, estimate.value * plan.scale);
@@ -50,11 +53,19 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
                 });
             }
             spots.sort_by(|a, b| a.x.total_cmp(&b.x));
-            curves.push(Curve { label: label(study, variant, &group, along), spots });
+            curves.push(Curve {
+                parts: parts(study, variant, &group, along),
+                look: curves.len(),
+                spots,
+            });
         }
     }
+    let range = Range::of(observed);
+    let spots = curves.iter_mut().flat_map(|curve: &mut Curve| &mut curve.spots);
+    spots.for_each(|spot| *spot = range.clip(*spot));
     Ok(Picture {
         title: plan.title.clone().unwrap_or_else(|| study.title().to_owned()),
+        note: String::new(),
         x_label: axis.title(),
         y_label: plan.y_label.clone().unwrap_or_else(|| measure_title(study, measure)),
         x_scale: plan.x_scale,
@@ -115,7 +126,7 @@ fn groups(study: &Study, points: &[usize], along: usize) -> Vec<Vec<usize>> {
 }
 
 /// The variant in words, and the values of other axes if there are several.
-fn label(study: &Study, variant: usize, group: &[usize], along: usize) -> String {
+fn parts(study: &Study, variant: usize, group: &[usize], along: usize) -> Vec<String> {
     let variants = study.variants();
     let mut parts = Vec::new();
     let name = variants[variant].label.as_ref().unwrap_or(&variants[variant].name);
@@ -138,7 +149,7 @@ fn label(study: &Study, variant: usize, group: &[usize], along: usize) -> String
             }
         }
     }
-    if parts.is_empty() { name.clone() } else { parts.join(", ") }
+    if parts.is_empty() { vec![name.clone()] } else { parts }
 }
 
 fn measure_title(study: &Study, measure: usize) -> String {

@@ -56,7 +56,7 @@ pub fn of_series(
         .iter()
         .filter_map(|((_, _, series), _)| SeriesWords::of(series, plan.scale))
         .collect();
-    let label = |(point, variant, series): &(usize, usize, String)| {
+    let parts = |(point, variant, series): &(usize, usize, String)| {
         let mut parts = Vec::new();
         if drawn.len() > 1 {
             let variant = study.variant(drawn[*variant]).map(|number| &study.variants()[number]);
@@ -71,19 +71,20 @@ pub fn of_series(
         if plan.series.len() > 1 || plan.series.iter().any(|pattern| pattern.contains('*')) {
             parts.push(plan.series_name(series, &words));
         }
-        if parts.is_empty() { plan.series_name(series, &words) } else { parts.join(", ") }
+        if parts.is_empty() { vec![plan.series_name(series, &words)] } else { parts }
     };
-    let curves =
-        curves.into_iter().map(|(key, spots)| Curve { label: label(&key), spots }).collect();
+    let curves = curves.into_iter().enumerate();
+    let curves = curves.map(|(look, (key, spots))| Curve { parts: parts(&key), look, spots });
     Ok(Picture {
         title: plan.title.clone().unwrap_or_else(|| study.title().to_owned()),
+        note: String::new(),
         x_label: "time (s)".into(),
         y_label: plan.y_label.clone().unwrap_or_else(|| plan.series_names()),
         x_scale: Scale::Linear,
         y_scale: plan.y_scale,
         categories: Vec::new(),
         shape: if plan.kind == FigureKind::Sequence { Shape::Dots } else { Shape::Lines },
-        curves,
+        curves: curves.collect(),
         references: plan.references.clone(),
     })
 }

@@ -1,23 +1,42 @@
-//! Pictures of results, as SVG and PNG.
+//! Figures of results, as SVG, PDF and PNG.
 //!
 //! A [`Picture`] is curves of plain numbers; it comes from the measures of a study ([`of_measures`]) or from its series
-//! ([`of_series`]), as a [`FigurePlan`] says, or from anywhere else.
+//! ([`of_series`]), as a [`FigurePlan`] says, or from anywhere else. A [`Sheet`] has one or several of them, and becomes a
+//! [`Drawing`] in a [`FigureStyle`].
 
-mod draw;
+mod axis;
+mod canvas;
+mod convert;
+mod data;
+mod facets;
+mod font;
 mod from_measures;
 mod from_series;
+mod legend;
 mod names;
 mod palette;
+mod panel;
 mod picture;
+mod range;
+mod script;
+mod sheet;
+mod style;
 mod words;
 
+pub use canvas::{Anchor, Canvas, Drawing, Stroke, TextBox, Type};
+pub use convert::Format;
 pub use from_measures::of_measures;
 pub use from_series::of_series;
+pub(crate) use palette::dark_css;
+pub use palette::{Ink, MOST};
 pub use picture::{Curve, Picture, Shape, Spot};
+pub use sheet::{Sharing, Sheet};
+pub use style::{Dimensions, FigureStyle};
 
 pub use crate::results::FIGURES as FOLDER;
 pub use crate::study::{FigureKind, FigurePlan, Reference, Scale};
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,13 +96,13 @@ pub fn check_selections(study: &Study) -> Result<(), DocumentError> {
     Ok(())
 }
 
-/// Draws the pictures that the study of a directory with results names; returns the files.
+/// Draws the pictures that the study of a directory with results names; returns the files of each.
 ///
 /// # Errors
 /// Results cannot be read, or files not written.
-pub fn draw_all(directory: &Path) -> Result<Vec<PathBuf>, FigureError> {
+pub fn draw_all(directory: &Path, style: FigureStyle) -> Result<Vec<Written>, FigureError> {
     let data = Dataset::read(directory)?;
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for plan in data.study().figures() {
         let picture = match plan.kind {
             FigureKind::Lines | FigureKind::Bars => of_measures(plan, &data)?,
@@ -91,25 +110,66 @@ pub fn draw_all(directory: &Path) -> Result<Vec<PathBuf>, FigureError> {
                 of_series(plan, data.study(), directory)?
             }
         };
-        files.extend(write(&picture, &directory.join(FOLDER), &plan.name)?);
+        written.push(write(&picture, &directory.join(FOLDER), &plan.name, style)?);
     }
-    Ok(files)
+    Ok(written)
 }
 
-/// Writes a picture as `NAME.svg` and `NAME.png`.
+/// The files of a picture: one in each [`Format`], its numbers as CSV, and a script that draws it from them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    files: [PathBuf; 5],
+}
+
+impl Written {
+    /// All files, the SVG first.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The SVG.
+    pub fn svg(&self) -> &Path {
+        &self.files[0]
+    }
+}
+
+impl fmt::Display for Written {
+    /// The first file, and the endings of the others.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, others @ ..] = &self.files;
+        let endings = others.iter().filter_map(|file| file.extension()?.to_str());
+        let endings: Vec<String> = endings.map(|ending| format!(".{ending}")).collect();
+        write!(f, "{} ({})", first.display(), endings.join(", "))
+    }
+}
+
+/// Writes a picture as `NAME.svg`, `NAME.pdf` and `NAME.png`, its numbers as `NAME.csv`, and `NAME.py`, which draws it from
+/// them with matplotlib.
 ///
 /// # Errors
 /// It cannot be drawn, or a file not written.
-pub fn write(picture: &Picture, directory: &Path, name: &str) -> Result<[PathBuf; 2], FigureError> {
+pub fn write(
+    picture: &Picture,
+    directory: &Path,
+    name: &str,
+    style: FigureStyle,
+) -> Result<Written, FigureError> {
     let io = |path: &Path, error| FigureError::Io { path: path.to_owned(), error };
     fs::create_dir_all(directory).map_err(|error| io(directory, error))?;
-    let png =
-        picture.png().map_err(|message| FigureError::Draw { name: name.to_owned(), message })?;
-    let files = pictures_in(directory, name);
-    for (path, bytes) in files.iter().zip([picture.svg().into_bytes(), png]) {
-        fs::write(path, bytes).map_err(|error| io(path, error))?;
+    let wrong = |message| FigureError::Draw { name: name.to_owned(), message };
+    let sheet = picture.sheet();
+    let drawing = sheet.draw(style);
+    let mut contents = Vec::new();
+    for format in Format::ALL {
+        contents.push(drawing.bytes(format, style).map_err(wrong)?);
     }
-    Ok(files)
+    contents.push(sheet.csv().map_err(wrong)?);
+    contents.push(sheet.script(name, style).into_bytes());
+    let files = pictures_in(directory, name);
+    for (path, content) in files.iter().zip(contents) {
+        fs::write(path, content).map_err(|error| io(path, error))?;
+    }
+    Ok(Written { files })
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 
 use super::{Reference, Scale};
 
-/// A picture.
+/// A picture: curves over the same axes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
     /// What stands above it.
     pub title: String,
+    /// What holds for all curves, if it has to be said.
+    pub note: String,
     /// What stands below the axis of places.
     pub x_label: String,
     /// What stands beside the axis of numbers.
@@ -36,13 +38,18 @@ pub enum Shape {
     Dots,
     /// A group of bars for each category, a bar for each curve.
     Bars,
+    /// A bar for each category, with a part for each curve.
+    StackedBars,
 }
 
 /// A curve.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curve {
-    /// What the legend says.
-    pub label: String,
+    /// What it is of, such as the variant and the value of each other axis. All curves of a picture have equally many
+    /// parts, which are its label together.
+    pub parts: Vec<String>,
+    /// Number of its colour, dash and mark.
+    pub look: usize,
     /// Where it is, in the order of places.
     pub spots: Vec<Spot>,
 }
@@ -60,9 +67,34 @@ pub struct Spot {
     pub high: f64,
 }
 
+impl Shape {
+    /// Whether bars stand on the axis of places.
+    pub(super) fn is_bars(self) -> bool {
+        matches!(self, Self::Bars | Self::StackedBars)
+    }
+}
+
+impl Curve {
+    /// One with a label of one part.
+    pub fn new(label: impl Into<String>, look: usize, spots: Vec<Spot>) -> Self {
+        Self { parts: vec![label.into()], look, spots }
+    }
+
+    /// What the legend says.
+    pub fn label(&self) -> String {
+        let parts = self.parts.iter().filter(|part| !part.is_empty());
+        parts.map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl Spot {
     /// Without interval.
     pub fn exact(x: f64, y: f64) -> Self {
         Self { x, y, low: y, high: y }
+    }
+
+    /// Whether it has an interval.
+    pub(super) fn is_uncertain(&self) -> bool {
+        self.low < self.high
     }
 }

@@ -14,17 +14,17 @@ pub fn picture(title: &str, summaries: &[Summary]) -> Picture {
     let mut curves: Vec<Curve> = summaries
         .iter()
         .filter(|summary| summary.networks > 0 && !summary.of_sum)
-        .map(|summary| Curve {
-            label: summary.traffic.clone(),
-            spots: steps(summary.ratios.sorted()),
-        })
+        .enumerate()
+        .map(|(look, summary)| Curve::new(&summary.traffic, look, steps(summary.ratios.sorted())))
         .collect();
-    curves.push(Curve {
-        label: "as good as the best path alone".into(),
-        spots: vec![Spot::exact(1.0, 0.0), Spot::exact(1.0, 100.0)],
-    });
+    curves.push(Curve::new(
+        "as good as the best path alone",
+        curves.len(),
+        vec![Spot::exact(1.0, 0.0), Spot::exact(1.0, 100.0)],
+    ));
     Picture {
         title: title.to_owned(),
+        note: String::new(),
         x_label: "all paths / best path alone (below 1, more paths hurt)".into(),
         y_label: "networks with at most this ratio (%)".into(),
         x_scale: Scale::Log,
@@ -50,6 +50,7 @@ fn steps(sorted: &[f64]) -> Vec<Spot> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::FigureStyle;
 
     #[test]
     fn a_curve_rises_from_nothing_to_all() {
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn it_is_drawn_with_a_curve_for_each_line() {
-        let svg = picture("a sample", &[]).svg();
-        assert!(svg.contains("a sample") && svg.contains("as good as"));
+        let drawing = picture("a sample", &[]).draw(FigureStyle::Screen);
+        assert!(drawing.svg().contains("a sample") && drawing.svg().contains("as good as"));
     }
 }

@@ -1,6 +1,7 @@
 //! The frame of a page: everything that it shows is in its file.
 
 use super::text::escape;
+use crate::figure::dark_css;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -38,12 +39,13 @@ impl Page {
             .iter()
             .map(|(name, title)| format!("<li><a href=\"#{name}\">{}</a></li>", escape(title)))
             .collect();
+        let dark = dark_css();
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+             <title>{title}</title>\n<style>\n{STYLE}@media screen and (prefers-color-scheme: dark) {{\n  {dark}figure.raster {{ background: #ffffff; color: #1a1a1a; }} }}\n</style>\n</head>\n<body>\n\
              <a class=\"skip\" href=\"#main\">Skip to the content</a>\n\
              <header>\n<h1>{title}</h1>\n{lead}<nav aria-label=\"Sections\"><ul>{}</ul></nav>\n</header>\n\
              <main id=\"main\">\n{}</main>\n<footer>{foot}</footer>\n</body>\n</html>\n",

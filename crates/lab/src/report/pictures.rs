@@ -19,69 +19,57 @@ const LARGE: usize = 400_000;
 /// A file cannot be read.
 pub(super) fn all(studies: &[StudyReport]) -> io::Result<String> {
     let mut html = String::new();
-    let mut number = 0;
     for study in studies.iter().filter(|study| !study.pictures.is_empty()) {
         html += &format!("<h3>{}</h3>\n<div class=\"figures\">\n", escape(&study.title));
         for (title, file) in &study.pictures {
-            number += 1;
-            html += &picture(number, title, file)?;
+            html += &picture(title, file)?;
         }
         html += "</div>\n";
     }
     Ok(html)
 }
 
-fn picture(number: usize, title: &str, file: &Path) -> io::Result<String> {
+fn picture(title: &str, file: &Path) -> io::Result<String> {
     let svg = fs::read_to_string(file)?;
-    let drawn = match svg.len() > LARGE {
+    let is_large = svg.len() > LARGE;
+    let drawn = match is_large {
         true => {
             let png = STANDARD.encode(fs::read(file.with_extension("png"))?);
             format!("<img src=\"data:image/png;base64,{png}\" alt=\"{}\">", escape(title))
         }
-        false => inline(number, title, &svg),
+        false => svg.trim().to_owned(),
     };
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     Ok(format!(
-        "<figure>\n{drawn}\n<figcaption>{} <code>{}</code></figcaption>\n</figure>\n",
+        "<figure{}>\n{drawn}\n<figcaption>{} <code>{}</code></figcaption>\n</figure>\n",
+        if is_large { " class=\"raster\"" } else { "" },
         escape(title),
         escape(name)
     ))
 }
 
-/// A drawing as a part of the page: with the width of its place, names of its own, and words for those who do not see it.
-fn inline(number: usize, title: &str, svg: &str) -> String {
-    let svg = svg.trim();
-    let Some((head, rest)) = svg.split_once('>') else { return String::new() };
-    let size = |name: &str| {
-        let (_, value) = head.split_once(&format!(" {name}=\""))?;
-        value.split_once('"').map(|(value, _)| value.to_owned())
-    };
-    let view = size("width").zip(size("height"));
-    let view = view.map(|(width, height)| format!(" viewBox=\"0 0 {width} {height}\""));
-    let head = format!(
-        "{head}{} role=\"img\" aria-label=\"{}\">",
-        view.unwrap_or_default(),
-        escape(title)
-    );
-    let own = format!("p{number}-");
-    let rest = rest
-        .replace("id=\"kuva-", &format!("id=\"{own}kuva-"))
-        .replace("url(#kuva-", &format!("url(#{own}kuva-"));
-    head + &rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::{Canvas, FigureStyle, Format, Ink, Type};
 
     #[test]
-    fn drawings_have_names_of_their_own() {
-        let svg = "<svg xmlns=\"x\" width=\"76\" height=\"52\"><clipPath id=\"kuva-clip-1\"/><g clip-path=\"url(#kuva-clip-1)\"/></svg>\n";
-        let html = inline(7, "a < b", svg);
-        assert!(
-            html.contains("viewBox=\"0 0 76 52\" role=\"img\" aria-label=\"a &lt; b\">"),
-            "{html}"
-        );
-        assert!(html.contains("id=\"p7-kuva-clip-1\"") && html.contains("url(#p7-kuva-clip-1)"));
+    fn drawings_follow_the_theme_of_the_page_and_large_ones_stay_on_white() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.svg");
+        let mut canvas = Canvas::new("a < b", "what it shows");
+        canvas.text([1.0, 9.0], Type::new(8.0, Ink::Text), "word");
+        let drawing = canvas.clone().finish([40.0, 20.0], None);
+        fs::write(&file, drawing.svg()).expect("written");
+        let html = picture("a < b", &file).expect("a picture");
+        assert!(html.starts_with("<figure>\n<svg") && html.contains("class=\"f-text\""), "{html}");
+        assert!(html.contains("<desc>what it shows</desc>") && !html.contains(" id="), "{html}");
+        let long = "word ".repeat(LARGE / 5 + 1);
+        canvas.text([1.0, 9.0], Type::new(8.0, Ink::Text), &long);
+        fs::write(&file, canvas.finish([40.0, 20.0], None).svg()).expect("written");
+        let png = drawing.bytes(Format::Png, FigureStyle::Screen).expect("a PNG");
+        fs::write(file.with_extension("png"), png).expect("written");
+        let html = picture("a < b", &file).expect("a picture");
+        assert!(html.starts_with("<figure class=\"raster\">\n<img src=\"data:image/png"), "{html}");
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn table(report: &Report, paper: &PaperReport) -> String {
     );
     html += "<p>Each run is named by a hash of its resolved configuration and seed. Beside this page, each study has a folder \
              with <code>runs</code>, <code>series</code> and <code>execution</code> as Parquet and CSV, the resolved \
-             <code>study.toml</code>, which runs by itself, and its pictures as SVG and PNG.</p>\n";
+             <code>study.toml</code>, which runs by itself, and its figures as SVG, PDF and PNG with their numbers.</p>\n";
     html
 }
 

@@ -29,7 +29,7 @@ use std::time::Instant;
 use polypath_sim::document::DocumentError;
 use serde::Serialize;
 
-use crate::figure::FigureError;
+use crate::figure::{FigureError, FigureStyle};
 use crate::paper::{Paper, Part, Target, slug};
 use crate::results::{DirectoryError, ResultsError};
 use crate::run::{Budget, JournalError, Program, Progress, RunError, Shard, TestBed};
@@ -51,6 +51,8 @@ pub struct Order<'a> {
     pub until_decided: Option<UntilDecided<'a>>,
     /// Directory for results.
     pub out: &'a Path,
+    /// How figures are drawn.
+    pub figure_style: FigureStyle,
     /// Directories with results of shards, whose runs are taken over.
     pub merge: &'a [PathBuf],
     /// The part that is to be run.

@@ -151,8 +151,8 @@ pub(super) fn run(order: &Order<'_>, paper: &Paper, name: &str) -> Result<Ran, R
         return Ok(Ran::Done(Box::new(done)));
     }
     results::export(&directory, &directory)?;
-    let drawn = draw_all(&directory)?;
-    let svgs = drawn.into_iter().filter(|file| file.extension().is_some_and(|e| e == "svg"));
+    let drawn = draw_all(&directory, order.figure_style)?;
+    let svgs = drawn.iter().map(|written| written.svg().to_owned());
     let titles = study.figures().iter().map(|plan| {
         plan.title.clone().unwrap_or_else(|| format!("{}: {}", plan.name, study.title()))
     });

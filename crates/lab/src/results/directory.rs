@@ -46,8 +46,8 @@ pub(super) fn outputs(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// The files of the picture of a figure in a folder.
-pub(crate) fn pictures_in(folder: &Path, name: &str) -> [PathBuf; 2] {
-    ["svg", "png"].map(|ending| folder.join(format!("{name}.{ending}")))
+pub(crate) fn pictures_in(folder: &Path, name: &str) -> [PathBuf; 5] {
+    ["svg", "pdf", "png", "csv", "py"].map(|ending| folder.join(format!("{name}.{ending}")))
 }
 
 /// The study of a directory with results, finished or not.

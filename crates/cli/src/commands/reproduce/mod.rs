@@ -20,6 +20,7 @@ use polypath_lab::study::Extent;
 
 use crate::commands::caps::CapArgs;
 use crate::failure::{Failure, Outcome};
+use crate::figure_args::FigureArgs;
 use crate::place::PlaceError;
 use crate::progress::{Bar, ProgressArgs};
 use crate::runtime::Threads;
@@ -58,6 +59,8 @@ pub(crate) struct Args {
     /// Directory for results; default: `reproduction-quick` or `reproduction-full`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    figures: FigureArgs,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -186,6 +189,7 @@ fn order<'a>(
             .until_decided
             .then(|| UntilDecided { caps: args.added.caps.caps(), budget }),
         out,
+        figure_style: args.figures.style(),
         merge: &args.merge,
         shard: args.shard,
         jobs: args.jobs,

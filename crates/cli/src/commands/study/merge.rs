@@ -7,6 +7,7 @@ use polypath_lab::run;
 
 use super::run::{report, tell_programs};
 use crate::failure::{Failure, Outcome};
+use crate::figure_args::FigureArgs;
 use crate::place::PlaceError;
 
 /// Arguments.
@@ -22,6 +23,8 @@ pub(crate) struct Args {
     /// Directory for the joined results; default: the directory itself, if there is only one
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    figures: FigureArgs,
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
@@ -41,5 +44,5 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let summary = summary.map_err(PlaceError::into_failure)?;
     tell_programs(&summary);
-    report(&summary, args.json)
+    report(&summary, args.figures, args.json)
 }

@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::random_text;
 use crate::failure::{Failure, Outcome};
+use crate::figure_args::FigureArgs;
 use crate::place::PlaceError;
 use crate::progress::{Bar, ProgressArgs};
 use crate::runtime::Threads;
@@ -75,6 +76,8 @@ pub(crate) struct Args {
     /// Print the scenario file of that network, with the commands for all paths and for each alone, and run nothing
     #[arg(long, requires = "network")]
     write_scenario: bool,
+    #[command(flatten)]
+    figures: FigureArgs,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -119,6 +122,7 @@ pub(crate) fn run(args: Args) -> Outcome {
         return write_scenario(&sample);
     }
     let (out, json, jobs, show) = (args.out, args.json, args.jobs, args.show);
+    let figures = args.figures;
     runtime::run(Threads::All, async |interruption| {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -150,7 +154,11 @@ pub(crate) fn run(args: Args) -> Outcome {
             return Err(Failure::Interrupted);
         };
         let took_s = start.elapsed().as_secs_f64();
-        report(&Report { sample: &sample, out: &out, found: &found, cases, took_s }, json)?;
+        report(
+            &Report { sample: &sample, out: &out, found: &found, cases, took_s },
+            figures,
+            json,
+        )?;
         judge(&found)
     })
 }
@@ -208,7 +216,7 @@ struct Report<'a> {
 }
 
 /// Prints what came out; draws it, if it is a whole sample.
-fn report(report: &Report<'_>, json: bool) -> Outcome {
+fn report(report: &Report<'_>, figures: FigureArgs, json: bool) -> Outcome {
     let Report { sample, out, found, cases, took_s } = *report;
     let is_whole = matches!(sample.numbers, Numbers::First(_));
     let (lines, worst) = (summaries(&sample.kinds, cases), hurt(&sample.kinds, cases));
@@ -235,9 +243,8 @@ fn report(report: &Report<'_>, json: bool) -> Outcome {
     if is_whole {
         let title = format!("Random networks, seed {}", sample.seed);
         let folder = out.join(figure::FOLDER);
-        for file in figure::write(&picture(&title, &lines), &folder, PICTURE)? {
-            output::tell(format_args!("picture: {}", file.display()));
-        }
+        let written = figure::write(&picture(&title, &lines), &folder, PICTURE, figures.style())?;
+        output::tell(format_args!("figure: {written}"));
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use polypath_units::Duration;
 use super::{table, until};
 use crate::commands::caps::CapArgs;
 use crate::failure::{Failure, Outcome};
+use crate::figure_args::FigureArgs;
 use crate::kind::Kind;
 use crate::place::PlaceError;
 use crate::progress::{Bar, ProgressArgs};
@@ -70,6 +71,8 @@ pub(crate) struct Args {
     /// Change a value of the scenario; can be given again
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    #[command(flatten)]
+    figures: FigureArgs,
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
@@ -122,7 +125,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             (study.until_decided(), Some(statements))
         }
     };
-    let (json, grace) = (args.json, args.patience.grace);
+    let (json, grace, figures) = (args.json, args.patience.grace, args.figures);
     runtime::run(Threads::All, async |interruption| {
         let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
         let seen = Arc::clone(&flags);
@@ -169,7 +172,7 @@ pub(crate) fn run(args: Args) -> Outcome {
         tell_programs(&summary);
         match summary.finish {
             Finish::Complete if sharing == Sharing::Shared => report_unit(&summary, shard, json),
-            Finish::Complete if shard.is_whole() => report(&summary, json),
+            Finish::Complete if shard.is_whole() => report(&summary, figures, json),
             Finish::Complete => report_part(&summary, json),
             Finish::Exhausted => Err(Failure::Failed(anyhow!(
                 "the budget is used up before the first runs of all configurations were done; the same command goes on"
@@ -187,10 +190,10 @@ pub(crate) fn run(args: Args) -> Outcome {
 }
 
 /// Prints what came out, draws it, and fails if something is without a result.
-pub(super) fn report(summary: &Summary, json: bool) -> Outcome {
+pub(super) fn report(summary: &Summary, figures: FigureArgs, json: bool) -> Outcome {
     print(summary, &Dataset::read(&summary.directory)?, json)?;
-    for file in draw_all(&summary.directory)? {
-        output::tell(format_args!("picture: {}", file.display()));
+    for figure in draw_all(&summary.directory, figures.style())? {
+        output::tell(format_args!("figure: {figure}"));
     }
     judge(summary)
 }

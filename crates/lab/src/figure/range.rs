@@ -1,0 +1,39 @@
+//! The values that a quantity can have: its intervals end there.
+
+use super::Spot;
+
+/// The range of a quantity, as far as its values show it. Goodputs, times, sizes and counts are never negative, so that an
+/// interval below 0 around a small mean says nothing that can be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Range {
+    low: f64,
+}
+
+impl Range {
+    /// That of a quantity with these values: from 0 on, unless one of them is below.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let is_signed = values.into_iter().any(|value| value < 0.0);
+        Self { low: if is_signed { f64::NEG_INFINITY } else { 0.0 } }
+    }
+
+    /// A spot whose interval ends at the ends of the range.
+    pub fn clip(self, spot: Spot) -> Spot {
+        Spot { low: spot.low.max(self.low).min(spot.y), ..spot }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_ends_at_nothing_if_no_value_is_below() {
+        let spot = Spot { x: 0.0, y: 1.0, low: -2.0, high: 4.0 };
+        assert_eq!(Range::of([0.0, 3.0]).clip(spot), Spot { low: 0.0, ..spot });
+        assert_eq!(Range::of([-0.1, 3.0]).clip(spot), spot);
+        let exact = Spot::exact(0.0, 0.0);
+        assert_eq!(Range::of([0.0]).clip(exact), exact);
+        let negative = Spot::exact(0.0, -1.0);
+        assert_eq!(Range::of([]).clip(negative).y, -1.0);
+    }
+}

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use polypath_wire::{DuplicateTsns, NrSack};
 
 use super::*;
+use crate::Duration;
 use crate::config::{
     AssociationConfig, DataCopies, Preset, SackRequest, SendRoomNotice, TailProbes, TailReinjection,
 };
@@ -15,7 +16,6 @@ use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::sack::testing::blocks;
 use crate::transmit::testing::told;
 use crate::transmit::zero_window::Expiry;
-use crate::{Duration, Instant};
 
 /// Two paths with windows of nine packets; path 0 takes 40 ms.
 fn bench(other_ms: u64, tune: impl FnOnce(&mut AssociationConfig)) -> Bench {

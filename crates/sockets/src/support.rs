@@ -36,7 +36,7 @@ const fn row(number: i32, name: &'static str, used: Use, remark: &'static str) -
 }
 
 /// How messages come back.
-const RETURNED: &str = "once for a message, with all of it; without its content where it is older than the newest messages that fill the send buffer";
+const RETURNED: &str = "once per message, with all its content; only the newest messages, up to the size of the send buffer, keep it";
 
 /// What becomes of associations that exist.
 const BINDX: &str =
@@ -45,7 +45,7 @@ const BINDX: &str =
 /// All options of level `IPPROTO_SCTP` that Linux has.
 pub const OPTIONS: &[OptionSupport] = &[
     row(0, "RTOINFO", Both, ""),
-    row(1, "ASSOCINFO", Both, "another life of cookies than 60 s fails with `EOPNOTSUPP`"),
+    row(1, "ASSOCINFO", Both, "a cookie lifetime other than 60 s fails with `EOPNOTSUPP`"),
     row(2, "INITMSG", Both, ""),
     row(3, "NODELAY", Both, "kept only: data is always sent as soon as it may be"),
     row(4, "AUTOCLOSE", Both, ""),
@@ -100,7 +100,7 @@ pub const OPTIONS: &[OptionSupport] = &[
         118,
         "ENABLE_STREAM_RESET",
         Both,
-        "of the socket; requests of the peer are answered whatever kinds are named",
+        "of the socket; requests of the peer are answered regardless of the kinds enabled",
     ),
     row(119, "RESET_STREAMS", Set, ""),
     row(120, "RESET_ASSOC", Set, ""),
@@ -125,7 +125,7 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("bind", ""),
     (
         "listen",
-        "some hundred more associations than the backlog may wait, in the queue of the descriptor",
+        "a few hundred associations beyond the backlog may wait in the queue of the descriptor",
     ),
     ("accept", ""),
     ("accept4", ""),
@@ -200,7 +200,7 @@ pub const NOTIFICATIONS: &[(&str, &str)] = &[
     ("SCTP_ADAPTATION_INDICATION", ""),
     ("SCTP_AUTHENTICATION_EVENT", ""),
     ("SCTP_SENDER_DRY_EVENT", ""),
-    ("SCTP_STREAM_RESET_EVENT", "of refused requests without the streams"),
+    ("SCTP_STREAM_RESET_EVENT", "for refused requests, the list of streams is empty"),
     ("SCTP_ASSOC_RESET_EVENT", "TSNs are 0"),
     ("SCTP_STREAM_CHANGE_EVENT", ""),
 ];

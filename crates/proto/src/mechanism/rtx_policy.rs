@@ -152,7 +152,6 @@ fn same_first(candidates: &[RetransmissionCandidate], lost_on: u8) -> PathOrderi
     from_it_on.chain(before).map(|c| c.index).collect()
 }
 
-/// By round-trip time, unmeasured ones last; of equal ones the path itself first.
 /// By time, unknown ones last; of equal ones the path itself first.
 fn quickest(
     candidates: &[RetransmissionCandidate],

@@ -8,6 +8,8 @@
 //! A probe may be lost as well. TLP leaves that to the timer; here another one follows, each time after twice as long, until T3-rtx
 //! expires. Packets so far apart burden no path, and where round trips take a millisecond, T3-rtx waits for two hundred.
 
+use core::num::NonZeroU32;
+
 use crate::{Duration, Instant};
 
 /// Least time to wait: timers and hosts are not more exact.
@@ -39,10 +41,11 @@ pub(crate) struct TailProbe {
     phase: TailPhase,
     /// When the probe is due while the path waits for it, and its answer once it is out; else in the far future.
     due: Instant,
-    /// When the next probe is due if the one that is out is not answered; else in the far future.
-    again: Instant,
     /// Probes in a row that were not answered.
     probes: u8,
+    /// How many microseconds after the answer to the last probe was due the next one is; none while nobody waits for that. Short, because
+    /// each idle path has it.
+    again_us: Option<NonZeroU32>,
     /// When its lowest chunk is overdue and another path may take it; in the far future where none can.
     overdue_at: Instant,
 }
@@ -73,7 +76,7 @@ pub(crate) enum Answer {
 impl Default for TailProbe {
     fn default() -> Self {
         let never = Instant::FAR_FUTURE;
-        Self { phase: TailPhase::Idle, due: never, again: never, probes: 0, overdue_at: never }
+        Self { phase: TailPhase::Idle, probes: 0, again_us: None, due: never, overdue_at: never }
     }
 }
 
@@ -94,7 +97,11 @@ impl TailProbe {
 
     /// When the probe is due, or the far future.
     pub(crate) fn due(&self) -> Instant {
-        if self.phase == TailPhase::Waiting { self.due } else { self.again }
+        match (self.phase, self.again_us) {
+            (TailPhase::Waiting, _) => self.due,
+            (TailPhase::Sent, Some(us)) => self.due + Duration::from_micros(us.get().into()),
+            _ => Instant::FAR_FUTURE,
+        }
     }
 
     /// When the answer to the probe that is out is due, or the far future: from then on the path is doubtful.
@@ -126,10 +133,12 @@ impl TailProbe {
             (TailPhase::Idle, Tail::Answer(timeout)) => {
                 *self = Self { phase: TailPhase::Waiting, due: now + timeout, ..Self::default() };
             }
-            (TailPhase::Sent, Tail::Answer(timeout)) if self.again == Instant::FAR_FUTURE => {
-                self.again = now + timeout * (1 << self.probes);
+            (TailPhase::Sent, Tail::Answer(timeout)) if self.again_us.is_none() => {
+                let wait = (now + timeout * (1 << self.probes)).since(self.due);
+                let us = u32::try_from(wait.as_nanos().div_ceil(1000)).unwrap_or(u32::MAX);
+                self.again_us = Some(NonZeroU32::new(us).unwrap_or(NonZeroU32::MIN));
             }
-            (TailPhase::Sent, Tail::Nothing) => self.again = Instant::FAR_FUTURE,
+            (TailPhase::Sent, Tail::Nothing) => self.again_us = None,
             (TailPhase::Waiting | TailPhase::Sent, Tail::Answer(_)) | (TailPhase::Spent, _) => {}
         }
     }
@@ -155,7 +164,7 @@ impl TailProbe {
     /// The wait ended without a probe, or without another one.
     pub(crate) fn give_up(&mut self) {
         match self.phase {
-            TailPhase::Sent => self.again = Instant::FAR_FUTURE,
+            TailPhase::Sent => self.again_us = None,
             _ => *self = Self { phase: TailPhase::Spent, ..Self::default() },
         }
     }

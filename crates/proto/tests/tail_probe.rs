@@ -211,7 +211,7 @@ fn without_probes_the_timer_finds_it() {
 }
 
 #[test]
-fn a_probe_that_is_lost_is_followed_by_another() {
+fn a_probe_that_is_lost_is_left_to_the_timer() {
     for delays in [&[10, 10][..], &[10]] {
         let mut pair = pair(config(TailProbes::TwoRtts), delays);
         lose_the_last(&mut pair, 0, 2);
@@ -224,11 +224,9 @@ fn a_probe_that_is_lost_is_followed_by_another() {
         for path in &mut pair.paths {
             path.faults = Faults::default();
         }
-        // The first was sent at 60 ms, the second four round trips later; it and what follows from its answer take one each.
         let time = time_to_finish(&mut pair);
-        assert_eq!(time, 60 + 80 + 20 + 20 - 90);
-        let association = pair.slot(Side::Client).association.stats();
-        assert_eq!((association.tail_probes, association.timeouts), (2, 0), "two for them all");
+        assert!((900..1200).contains(&time), "{time} ms");
+        assert_eq!(pair.slot(Side::Client).association.stats().tail_probes, 1, "one for them all");
     }
 }
 

@@ -4,11 +4,6 @@
 //! probes the path of a TCP connection then; here the probe takes whichever path answers first, with I bit (RFC 7053), and its
 //! answer decides about the rest as in RFC 8985 section 6.2 (RACK): chunks that were overdue already when the probe was
 //! sent are lost.
-//!
-//! A probe may be lost as well. TLP leaves that to the timer; here another one follows, each time after twice as long, until T3-rtx
-//! expires. Packets so far apart burden no path, and where round trips take a millisecond, T3-rtx waits for two hundred.
-
-use core::num::NonZeroU32;
 
 use crate::{Duration, Instant};
 
@@ -17,9 +12,6 @@ const LEAST: Duration = Duration::from_millis(2);
 
 /// Longest time for which a peer is expected to delay a SACK (RFC 9260 section 6.2).
 const LONGEST_SACK_DELAY: Duration = Duration::from_millis(200);
-
-/// Probes of one silence: T3-rtx expires long before, as each waits twice as long as the one before.
-const MOST_PROBES: u8 = 16;
 
 /// Where a path stands at the tail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,11 +33,6 @@ pub(crate) struct TailProbe {
     phase: TailPhase,
     /// When the probe is due while the path waits for it, and its answer once it is out; else in the far future.
     due: Instant,
-    /// Probes in a row that were not answered.
-    probes: u8,
-    /// How many microseconds after the answer to the last probe was due the next one is; none while nobody waits for that. Short, because
-    /// each idle path has it.
-    again_us: Option<NonZeroU32>,
     /// When its lowest chunk is overdue and another path may take it; in the far future where none can.
     overdue_at: Instant,
 }
@@ -75,8 +62,7 @@ pub(crate) enum Answer {
 
 impl Default for TailProbe {
     fn default() -> Self {
-        let never = Instant::FAR_FUTURE;
-        Self { phase: TailPhase::Idle, probes: 0, again_us: None, due: never, overdue_at: never }
+        Self { phase: TailPhase::Idle, due: Instant::FAR_FUTURE, overdue_at: Instant::FAR_FUTURE }
     }
 }
 
@@ -97,11 +83,7 @@ impl TailProbe {
 
     /// When the probe is due, or the far future.
     pub(crate) fn due(&self) -> Instant {
-        match (self.phase, self.again_us) {
-            (TailPhase::Waiting, _) => self.due,
-            (TailPhase::Sent, Some(us)) => self.due + Duration::from_micros(us.get().into()),
-            _ => Instant::FAR_FUTURE,
-        }
+        if self.phase == TailPhase::Waiting { self.due } else { Instant::FAR_FUTURE }
     }
 
     /// When the answer to the probe that is out is due, or the far future: from then on the path is doubtful.
@@ -133,13 +115,7 @@ impl TailProbe {
             (TailPhase::Idle, Tail::Answer(timeout)) => {
                 *self = Self { phase: TailPhase::Waiting, due: now + timeout, ..Self::default() };
             }
-            (TailPhase::Sent, Tail::Answer(timeout)) if self.again_us.is_none() => {
-                let wait = (now + timeout * (1 << self.probes)).since(self.due);
-                let us = u32::try_from(wait.as_nanos().div_ceil(1000)).unwrap_or(u32::MAX);
-                self.again_us = Some(NonZeroU32::new(us).unwrap_or(NonZeroU32::MIN));
-            }
-            (TailPhase::Sent, Tail::Nothing) => self.again_us = None,
-            (TailPhase::Waiting | TailPhase::Sent, Tail::Answer(_)) | (TailPhase::Spent, _) => {}
+            (TailPhase::Waiting, Tail::Answer(_)) | (TailPhase::Sent | TailPhase::Spent, _) => {}
         }
     }
 
@@ -152,21 +128,12 @@ impl TailProbe {
 
     /// The wait ended with a probe that should be answered at `answer_due`.
     pub(crate) fn sent(&mut self, answer_due: Instant) {
-        let probes = (self.probes + 1).min(MOST_PROBES);
-        *self = Self { phase: TailPhase::Sent, due: answer_due, probes, ..Self::default() };
+        *self = Self { phase: TailPhase::Sent, due: answer_due, ..Self::default() };
     }
 
-    /// Whether the wait ended with a probe before.
-    pub(crate) fn is_repeated(&self) -> bool {
-        self.probes > 0
-    }
-
-    /// The wait ended without a probe, or without another one.
+    /// The wait ended without a probe.
     pub(crate) fn give_up(&mut self) {
-        match self.phase {
-            TailPhase::Sent => self.again_us = None,
-            _ => *self = Self { phase: TailPhase::Spent, ..Self::default() },
-        }
+        *self = Self { phase: TailPhase::Spent, ..Self::default() };
     }
 }
 
@@ -219,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_probed_until_it_is_heard_of() {
+    fn a_path_is_probed_once_until_it_is_heard_of() {
         let at = |time| Instant::ZERO + ms(time);
         let (never, answer) = (Instant::FAR_FUTURE, Tail::Answer(ms(40)));
         let mut probe = TailProbe::default();
@@ -246,9 +213,11 @@ mod tests {
             probe.hurry(at(50));
             assert_eq!(probe.due(), at(50));
             ends(&mut probe, end);
-            probe.hurry(at(50));
-            probe.observe(at(70), Tail::Nothing);
-            assert_eq!((probe.phase(), probe.due()), (end, never), "once");
+            for tail in [answer, Tail::Nothing] {
+                probe.hurry(at(50));
+                probe.observe(at(70), tail);
+                assert_eq!((probe.phase(), probe.due()), (end, never), "once");
+            }
             probe.rest();
             probe.observe(at(80), answer);
             assert_eq!((probe.phase(), probe.due()), (TailPhase::Waiting, at(120)), "heard of");
@@ -256,34 +225,6 @@ mod tests {
             probe.observe(at(90), Tail::No);
             assert_eq!(probe.phase(), TailPhase::Idle, "the tail is over");
         }
-    }
-
-    #[test]
-    fn each_further_probe_waits_twice_as_long() {
-        let at = |time| Instant::ZERO + ms(time);
-        let (never, answer) = (Instant::FAR_FUTURE, Tail::Answer(ms(40)));
-        let mut probe = TailProbe::default();
-        probe.observe(at(0), answer);
-        assert!(!probe.is_repeated());
-        for (sent, due) in [(40, 120), (120, 280), (280, 600)] {
-            probe.sent(at(sent + 30));
-            assert_eq!(probe.due(), never, "nothing was sent on the path since");
-            probe.observe(at(sent), answer);
-            probe.observe(at(sent + 10), answer);
-            assert_eq!((probe.phase(), probe.due()), (TailPhase::Sent, at(due)));
-            assert_eq!(probe.answer_due(), at(sent + 30));
-            assert!(probe.is_repeated());
-        }
-        probe.observe(at(300), Tail::Nothing);
-        assert_eq!(probe.due(), never, "the chunk has left");
-        probe.observe(at(300), answer);
-        probe.give_up();
-        assert_eq!((probe.phase(), probe.due()), (TailPhase::Sent, never), "nothing may probe");
-        (0..40).for_each(|_| probe.sent(at(310)));
-        probe.observe(at(310), answer);
-        assert!(probe.due() < never);
-        probe.rest();
-        assert!(!probe.is_repeated());
     }
 
     #[test]
@@ -310,8 +251,7 @@ mod tests {
             (TailPhase::Sent, TailPhase::Sent),
             (TailPhase::Spent, TailPhase::Idle),
         ] {
-            let (due, overdue_at) = (at(40), at(50));
-            let mut probe = TailProbe { phase, due, overdue_at, ..TailProbe::default() };
+            let mut probe = TailProbe { phase, due: at(40), overdue_at: at(50) };
             probe.begin_anew();
             assert_eq!(probe.phase(), after, "{phase:?}");
         }

@@ -198,13 +198,14 @@ impl Transmitter {
     }
 
     /// The chunk that probes for a path, the highest in flight, so that its answer tells of all others; and the path that
-    /// it takes: the lowest-RTT path whose congestion window admits it. On its own path it needs none. None probes that T3-rtx found lost
-    /// before.
+    /// it takes: the lowest-RTT path whose congestion window admits it. On its own path it needs none. No chunk probes twice, and none that T3-rtx
+    /// found lost before.
     fn tail_probe_for(&self, cx: &SendCx<'_>, silent: PathId) -> Option<(Tsn, PathId)> {
         let tsn = self.outstanding.highest_on(silent)?;
         let chunk = self.outstanding.get(tsn);
+        let spent = History::PROBED | History::TIMER_RETRANSMITTED;
         if chunk.fate != Fate::InFlight
-            || chunk.history.contains(History::TIMER_RETRANSMITTED)
+            || chunk.history.intersects(spent)
             || !chunk.may_be_retransmitted(cx.now)
         {
             return None;
@@ -239,9 +240,8 @@ impl Transmitter {
             *history -= History::RESCHEDULED;
         }
         let is_lowest = self.lowest_outstanding(to) == Some(tsn);
-        let is_first = !self.paths[silent].tail_probe.is_repeated();
-        match is_lowest && is_first {
-            // RFC 9260 section 6.3.2, RFC 8985 section 7.3. Further probes do not put the timer off.
+        match is_lowest {
+            // RFC 9260 section 6.3.2, RFC 8985 section 7.3.
             true => self.paths[to].restart_t3(cx.now, cx.config),
             false => self.paths[to].start_t3(cx.now, cx.config),
         }

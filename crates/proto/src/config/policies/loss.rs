@@ -100,9 +100,8 @@ policy_enum!(
         /// No: only T3-rtx detects losses that no later chunk reports.
         Off = "off",
         /// Yes, after two round trips without an acknowledgement (plus the SACK delay if only one
-        /// packet is in flight): the path's last chunk is retransmitted on the lowest-RTT path, and,
-        /// while no answer comes, again after four, eight, … round trips until T3-rtx expires. When
-        /// it is acknowledged, overdue chunks count as lost, as after missing reports.
+        /// packet is in flight): the path's last chunk is retransmitted once, on the lowest-RTT
+        /// path. When that is acknowledged, overdue chunks count as lost, as after missing reports.
         TwoRtts = "two-rtts",
     }
 );

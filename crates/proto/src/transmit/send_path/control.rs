@@ -59,10 +59,17 @@ impl SendPath {
     /// The pace of a controller that does not know yet what the path carries, once a train of packets has been measured.
     fn near_bottleneck(&self, pace: u64) -> u64 {
         let bottleneck = match self.delivery_rate() {
-            Some(known) if !known.is_final => self.bottleneck_rate(),
+            Some(known) if !known.is_final => self.trains_pass_on(),
             _ => None,
         };
         bottleneck.map_or(pace, |rate| pacing::near(pace, rate))
+    }
+
+    /// Bytes per second that trains of packets have shown, and no less than the path has delivered: a train looks slow where the peer
+    /// delayed a SACK, or another path brought the others.
+    fn trains_pass_on(&self) -> Option<u64> {
+        let delivered = self.delivery_rate().map_or(0, |known| known.rate.as_bits_per_second() / 8);
+        self.bottleneck_rate().map(|rate| rate.max(delivered))
     }
 
     /// Rate at which the path delivers, if its controller measures it.
@@ -79,7 +86,7 @@ impl SendPath {
 
     /// The same from trains and round trips only.
     pub(crate) fn links_pass_on(&self) -> Option<u64> {
-        self.bottleneck_rate().or_else(|| self.rtt.links_pass_on())
+        self.trains_pass_on().or_else(|| self.rtt.links_pass_on())
     }
 
     /// So many bytes are sent.

@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::config::{AssociationConfig, BufferSize, Pacing, Preset};
+use crate::config::{AssociationConfig, BufferSize, CongestionAlgorithm, Pacing, Preset};
 use crate::{Duration, Instant};
 
 /// One path with a window of so many packets, at its threshold, and 100 ms.
@@ -133,4 +133,23 @@ fn the_last_packets_wait_for_no_pace() {
     bench.send(4);
     assert_eq!(bench.flush().len(), 4, "what leaves at once");
     assert_eq!(bench.path(0).pacer().due(), None, "there is nothing that waits");
+}
+
+/// Three packets are delivered in 40 ms. Of the next two, which left together, the SACK for the second comes 40 ms after the first.
+#[test]
+fn a_delayed_sack_makes_no_path_slower_than_it_was() {
+    let mut bench = Bench::tuned(Preset::Recommended, 1, |config| {
+        config.policies.congestion = CongestionAlgorithm::Bbr;
+    });
+    for (messages, acked) in [(3, 3), (2, 4), (0, 5)] {
+        bench.send(messages);
+        bench.flush();
+        bench.wait(40);
+        bench.sack(&Answer::of(acked));
+    }
+    let path = bench.path(0);
+    let known = path.delivery_rate().unwrap();
+    let delivered = known.rate.as_bits_per_second() / 8;
+    assert!(!known.is_final && path.bottleneck_rate().is_some_and(|train| train < delivered / 2));
+    assert_eq!(path.links_pass_on(), Some(delivered));
 }

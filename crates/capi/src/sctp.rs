@@ -380,7 +380,7 @@ unsafe extern "C" fn sctp_sendv(
     returned(attempt())
 }
 
-/// What `sctp_sendv` is told beside the message.
+/// Reads the `info` argument of `sctp_sendv`.
 fn read_send_info(letter: &mut Letter, kind: c_uint, info: Fields<'_>) -> Outcome<()> {
     match kind {
         0 => Ok(()),

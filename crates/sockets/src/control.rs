@@ -96,7 +96,7 @@ pub struct Reply {
 pub struct Abort {
     /// The peer, where that tells which association it is.
     pub peer: Option<SocketAddr>,
-    /// What the peer is told.
+    /// Content of the cause "User-Initiated Abort" in the ABORT.
     pub reason: Vec<u8>,
 }
 

@@ -41,7 +41,7 @@ mod spc {
     pub(super) const POTENTIALLY_FAILED: i32 = 6;
 }
 
-/// Who is told, of which association.
+/// The socket that gets a notification, and the association that it is about.
 #[derive(Clone, Copy)]
 pub(super) struct Told<'a> {
     socket: &'a Arc<Socket>,

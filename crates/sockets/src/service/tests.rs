@@ -268,7 +268,7 @@ async fn live_associations_follow_the_addresses_of_their_sockets() {
     let accepted = accepted_at(&service, first).await;
     assert!(accepted.name.id != client.name.id && accepted.name.id != server.name.id);
 
-    // The socket that was accepted has no port of its own, and its association is told.
+    // An accepted socket has no port of its own: a further address is added to its association.
     accepted.bind_more(&[at("127.0.0.68:0")]).unwrap();
     assert_eq!(accepted.bind_more(&[at("127.0.0.68:0")]), Err(Errno::ADDRINUSE));
     let added = polypath::AddressChange::Added;

@@ -11,9 +11,9 @@ policy_enum!(
         Primary = "primary",
         /// At the same time on as many paths as it takes to use every address of both sides. COOKIE
         /// ECHO is sent on each path that returns an INIT ACK, and with the first one on the others as
-        /// well, because their INITs may be lost. The first path to answer becomes
-        /// the primary path. INIT ACKs measure round-trip times; T1-cookie is the retransmission
-        /// timeout of the primary path, at most RTO.Initial. Link-local addresses come first, since
+        /// well, because their INITs may be lost. The first path to answer becomes the primary path.
+        /// INIT ACKs measure round-trip times; T1-cookie is the retransmission timeout of the
+        /// primary path, at most RTO.Initial. Link-local addresses come first, since
         /// only over them do both sides list all addresses.
         AllPaths = "all-paths",
     }

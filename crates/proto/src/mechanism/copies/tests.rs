@@ -187,7 +187,7 @@ fn the_budget_is_that_of_a_thin_flow() {
     assert_eq!(bulk, 139);
 }
 
-/// 1,000 bytes were copied; at 100 kB/s one of them leaves in 10 us.
+/// 1,000 bytes were copied at 0 ms; at 100 kB/s they leave within 10 ms.
 #[test]
 fn copies_fit_beside_what_is_in_flight() {
     for (what, after_ms, rate, free, may) in [

@@ -68,8 +68,9 @@ impl SendPath {
     /// Bytes per second that trains of packets have shown, and no less than the path has delivered: a train looks slow where the peer
     /// delayed a SACK, or another path brought the others.
     fn trains_pass_on(&self) -> Option<u64> {
+        let trains = self.bottleneck_rate()?;
         let delivered = self.delivery_rate().map_or(0, |known| known.rate.as_bits_per_second() / 8);
-        self.bottleneck_rate().map(|rate| rate.max(delivered))
+        Some(trains.max(delivered))
     }
 
     /// Rate at which the path delivers, if its controller measures it.

@@ -134,8 +134,14 @@ impl Association {
 
     #[cold]
     fn probe_revived(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        if self.config.policies.failover.outage_probe_interval.is_some()
-            && self.state.may_send_data()
+        if self.config.policies.failover.outage_probe_interval.is_some() {
+            self.ask_whether_there(cx, id);
+        }
+    }
+
+    /// A heartbeat asks whether the path works, unless one that is under way may still be answered.
+    pub(super) fn ask_whether_there(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        if self.state.may_send_data()
             && self.paths[id].reach.is_confirmed()
             && self.asked_until(cx.now, id).is_none()
         {

@@ -91,10 +91,16 @@ impl Association {
     }
 
     /// T3-rtx expired on the path.
-    pub(super) fn doubt_mtu(&mut self, now: Instant, id: PathId) {
-        if let Some(plpmtu) = &mut self.paths[id].plpmtu {
-            plpmtu.on_data_timeout(now);
-            self.mtu_work.note(id);
+    ///
+    /// Where the MTU of several paths falls at once, each of their timeouts counts against the association, and could end it before
+    /// the discovery has found a size that passes. So when half of them have been counted, a HEARTBEAT, which is small, asks
+    /// whether the peer is there.
+    pub(super) fn doubt_mtu(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        let Some(plpmtu) = &mut self.paths[id].plpmtu else { return };
+        plpmtu.on_data_timeout(cx.now);
+        self.mtu_work.note(id);
+        if self.paths.errors >= self.config.association_max_retrans / 2 {
+            self.ask_whether_there(cx, id);
         }
     }
 

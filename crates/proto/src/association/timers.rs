@@ -285,7 +285,7 @@ impl Association {
         let expiry = transmitter.on_timeout(&mut send_cx, id, groups);
         if expiry != Expiry::AnsweredProbe {
             // A probe of a closed window is answered if it arrives: one that is not may have been too large, too.
-            self.doubt_mtu(cx.now, id);
+            self.doubt_mtu(cx, id);
             if self.is_too_large(cx, id, lowest) {
                 return;
             }

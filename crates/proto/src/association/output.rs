@@ -231,7 +231,7 @@ impl Association {
             false if transmitter.wants_buffer_space() => BlockedCause::SendBuffer,
             false => BlockedCause::Application,
         };
-        transmitter.end_flush(send_cx.config);
+        transmitter.end_flush(send_cx.now, send_cx.config);
         self.flush = OutputFlush { dry_at: Some(cx.now), ..OutputFlush::default() };
         self.report_blocked(cx, cause);
         self.blocked.enter(cx.now, cause);

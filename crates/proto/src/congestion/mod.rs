@@ -7,6 +7,7 @@
 
 mod aimd;
 mod bbr;
+pub(crate) mod buffer_pace;
 mod built_in;
 pub(crate) mod burst;
 pub(crate) mod coupled;

@@ -15,7 +15,7 @@ use crate::congestion::burst;
 use crate::mechanism::reordering::Transmission;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet, UserDataChunk};
-use crate::{PathId, ProbeEvent, Tsn};
+use crate::{Instant, PathId, ProbeEvent, Tsn};
 
 impl Transmitter {
     /// Begins a flush, the packets between an input and the time that nothing more can be sent: abandons what is due, and
@@ -46,17 +46,30 @@ impl Transmitter {
     }
 
     /// Nothing more can be sent now.
-    pub(crate) fn end_flush(&mut self, config: &AssociationConfig) {
+    pub(crate) fn end_flush(&mut self, now: Instant, config: &AssociationConfig) {
         self.flush = Flush::default();
         let waits = !self.queue.is_empty() || self.outstanding.lost_count() > 0;
         if self.repaired.is_armed && waits && self.peer_window_admits(self.max_fragment) {
             let limited = self.paths.iter().any(SendPath::is_limited_in_flush);
             self.repaired.on_flush(config.policies.burst, limited);
         }
+        let full = self.full_buffer(waits);
         for path in self.paths.iter_mut() {
             let train = train_bytes_beside(config, path);
-            path.end_flush(waits, train);
+            path.end_flush(now, waits, train, full);
         }
+    }
+
+    /// What a buffer admits in a round trip that keeps more from being sent: that of the peer, or the own one, which is full of what is
+    /// outstanding. Another path may bring the answer in half the time.
+    fn full_buffer(&self, waits: bool) -> Option<u64> {
+        let bytes = if waits {
+            (!self.peer_window_admits(self.max_fragment)).then_some(self.advertised_window)
+        } else {
+            self.demand.is_waiting().then_some(self.queue.limit())
+        };
+        let answers = if self.paths.iter().nth(1).is_some() { 2 } else { 1 };
+        bytes.map(|bytes| bytes.saturating_mul(answers))
     }
 
     /// Whether anything has happened since the last flush that the next one looks at.

@@ -17,6 +17,7 @@ use crate::config::{
     AssociationConfig, Burst, BytesCounted, Pacing, PathFill, PathGroups, SackRequest,
     SharedConfig, WindowUnit,
 };
+use crate::congestion::buffer_pace::BufferPace;
 use crate::congestion::burst::{self, BurstView};
 use crate::congestion::coupled::group::{GroupViews, Member};
 use crate::congestion::pacing::Pacer;
@@ -112,6 +113,7 @@ enum Sampled {
 #[derive(Debug, Default)]
 pub(crate) struct Spread {
     pub(crate) pacer: Pacer,
+    buffer_pace: BufferPace,
     /// Counted bytes that might be outstanding in the present flush without the pace.
     unpaced_limit: u64,
     pub(crate) copies: Copies,
@@ -238,9 +240,10 @@ impl SendPath {
         }
         // While the congestion window is being reduced, what arrives sets the pace.
         if pacing == Pacing::On && reduced.is_none() {
-            let pace = self.pace();
+            let (pace, srtt) = (self.pace(), self.rtt.srtt());
             let (flight, limit) = (self.flight, self.flush_limit);
             let spread = self.spread_mut();
+            let pace = spread.buffer_pace.bound(now, pace, srtt);
             let paced = flight.saturating_add(spread.pacer.begin_flush(now, pace, unit));
             spread.unpaced_limit = limit;
             self.flush_limit = limit.min(paced);
@@ -255,8 +258,11 @@ impl SendPath {
     }
 
     /// Nothing more can be sent in this flush; `waits` if something would be. A train has `train` bytes beside those of its first
-    /// packet.
-    pub(crate) fn end_flush(&mut self, waits: bool, train: u64) {
+    /// packet. `full` is what a buffer admits in a round trip that admits nothing more now.
+    pub(crate) fn end_flush(&mut self, now: Instant, waits: bool, train: u64, full: Option<u64>) {
+        if let (Some(bytes), Some(srtt), Some(spread)) = (full, self.rtt.srtt(), &mut self.spread) {
+            spread.buffer_pace.on_full(now, bytes, srtt);
+        }
         if let Some(spread) = &mut self.spread {
             let is_limit = self.flight >= self.flush_limit && self.flight < spread.unpaced_limit;
             spread.pacer.end_flush(waits && is_limit);

@@ -305,7 +305,7 @@ impl Bench {
     pub(crate) fn choice(&mut self) -> Option<(u8, What)> {
         self.begin();
         let decision = self.decide();
-        self.tx.end_flush(&self.config);
+        self.tx.end_flush(self.now, &self.config);
         decision.map(|decision| (decision.path.0, decision.what))
     }
 
@@ -368,7 +368,7 @@ impl Bench {
         }
         let (tx, cx) = self.lend();
         tx.watch_tail(&cx);
-        tx.end_flush(cx.config);
+        tx.end_flush(cx.now, cx.config);
         let now = self.now;
         let is_later = |path: &SendPath| path.pacer().due().is_none_or(|due| due > now);
         assert!(self.tx.paths.iter().all(is_later), "a driver would poll for ever");

@@ -11,6 +11,7 @@ use polypath_sim::document::Document;
 use polypath_sim::{RunResult, Scenario, Simulation};
 
 mod authentication;
+mod bbr;
 mod buffers;
 mod congestion;
 mod failover;

@@ -26,6 +26,11 @@ impl FullPipe {
         *self = Self { baseline, rounds: 0, is_full: false, ..*self };
     }
 
+    /// The rate grew in the last round.
+    pub(super) fn grows(&self) -> bool {
+        self.rounds == 0
+    }
+
     /// A round begins with this rate, which the application did not limit.
     pub(super) fn on_round(&mut self, rate: Rate) {
         if self.is_full {

@@ -22,9 +22,10 @@ impl Bbr {
         matches!(self.phase, Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up)
     }
 
-    /// Whether too much was lost since the packet of a sample was sent (IsInflightTooHigh).
-    pub(super) fn loses_much(&self, sample: &Sample) -> bool {
-        bounds::is_too_much(sample.of.lost, sample.of.flight_then, self.unit)
+    /// Whether too much was lost of what was in flight when the packet of a sample was sent (IsInflightTooHigh).
+    pub(super) fn loses_much(&self, lost: u64, flight_then: u64) -> bool {
+        bounds::is_too_much(lost, flight_then, self.unit)
+            && lost > self.path_loss.tolerated(flight_then)
     }
 
     /// The phase after a sample.
@@ -52,11 +53,15 @@ impl Bbr {
         let loses_much = self.latest.round_ends
             && (self.recovery.is_fast() || is_told_by_loss)
             && self.latest.losses >= STARTUP_LOSSES
-            && self.loses_much(sample);
-        if loses_much {
+            && self.loses_much(sample.of.lost, sample.of.flight_then);
+        self.startup_loss.on_ack(self.rounds.count);
+        let is_doubtful =
+            (sample.is_limited || self.pipe.grows()) && self.path_loss.is_queued() != Some(true);
+        if loses_much && self.startup_loss.on_much_lost(self.rounds.count, is_doubtful) {
             self.recovery.left = Some(Phase::Startup);
             (self.pipe.is_full, self.pipe.was_full) = (true, true);
             self.bounds.long = self.bdp(100).max(self.latest.volume);
+            self.startup_loss.end(self.path_loss.is_queued() == Some(true));
         }
         if self.pipe.was_full {
             self.phase = Phase::Drain;
@@ -101,7 +106,7 @@ impl Bbr {
                 AckPhase::Init | AckPhase::Refilling | AckPhase::ProbeFeedback => {}
             }
         }
-        if self.bounds.long == NONE || self.loses_much(sample) {
+        if self.bounds.long == NONE || self.loses_much(sample.of.lost, sample.of.flight_then) {
             return false;
         }
         self.bounds.long = self.bounds.long.max(sample.of.flight_then);
@@ -116,6 +121,7 @@ impl Bbr {
     fn is_time_to_probe(&self, cx: &Context<'_>) -> bool {
         let packets = self.bdp(100).min(self.cwnd) / self.unit;
         self.probing.is_due(cx.now, packets.max(1))
+            || self.startup_loss.is_probe_due(self.probing.rounds())
     }
 
     /// Whether the queue is empty and others have room.
@@ -134,6 +140,8 @@ impl Bbr {
             return;
         } else if !self.pipe.is_full {
             return;
+        } else {
+            self.startup_loss.on_proof();
         }
         self.probing.was_too_high = false;
         self.begin_down(cx);
@@ -164,6 +172,7 @@ impl Bbr {
     pub(super) fn end_failed_probe(&mut self, cx: &Context<'_>, flight: u64, limit: RateLimit) {
         self.probing.was_too_high = true;
         self.probing.is_probe_sample = false;
+        self.startup_loss.on_proof();
         if limit == RateLimit::Cwnd {
             self.bounds.on_failed_probe(flight, self.full_path());
         }

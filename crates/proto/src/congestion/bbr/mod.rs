@@ -2,7 +2,7 @@
 //! decides how fast and how much is sent. Loss bounds the model; it does not drive it.
 //!
 //! Each mechanism is a part of its own: rounds (`rounds`), the largest rate (`bandwidth`), the shortest round trip (`min_rtt`),
-//! when the path is full (`full_pipe`), lumps of acknowledgements (`aggregation`), what loss says (`bounds`), when to probe
+//! when the path is full (`full_pipe`, `startup`), lumps of acknowledgements (`aggregation`), what loss says (`bounds`, `path_loss`), when to probe
 //! (`probe_bw`, `probe_rtt`), what a recovery restores (`recovery`). `machine` leads from phase to phase, and `output` makes
 //! a window and a rate of the model.
 //!
@@ -18,7 +18,8 @@
 //!
 //! NOTE(deviation): loss that chance explains is no sign of congestion (`bounds::is_too_much`): 2 % of what was in flight and
 //! three standard deviations. The draft takes any loss between probes for one, and more than 2 % in a probe: a path of 85
-//! packets that loses 2 % at random then carries little more than half of its rate, and less from probe to probe.
+//! packets that loses 2 % at random then carries little more than half of its rate, and less from probe to probe. Nor is what the path
+//! loses while nothing is probed and there is no queue (`path_loss`).
 //! NOTE(deviation): no bound on what is in flight is below a bandwidth-delay product of the model (`Bbr::full_path`). Where a
 //! queue holds a hundredth of what the path does, a probe that is a quarter too fast loses a fifth of what it sends, whatever
 //! is in flight; the draft then leaves 70 % of the product, less headroom, and needs many probes to come back. The rate, which
@@ -36,10 +37,12 @@ mod full_pipe;
 mod machine;
 mod min_rtt;
 mod output;
+mod path_loss;
 mod probe_bw;
 mod probe_rtt;
 mod recovery;
 mod rounds;
+mod startup;
 #[cfg(test)]
 mod tests;
 
@@ -57,10 +60,12 @@ use bandwidth::{MaxBandwidth, Rate, rate_of};
 use bounds::{Bounds, Latest};
 use full_pipe::FullPipe;
 use min_rtt::MinRtt;
+use path_loss::PathLoss;
 use probe_bw::Probing;
 use probe_rtt::ProbeRtt;
 use recovery::LossRecovery;
 use rounds::Rounds;
+use startup::StartupLoss;
 
 /// What the controller does at the moment (section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,9 +102,11 @@ pub(crate) struct Bbr {
     interval: Option<Duration>,
     rounds: Rounds,
     pipe: FullPipe,
+    startup_loss: StartupLoss,
     extra: ExtraAcked,
     latest: Latest,
     bounds: Bounds,
+    path_loss: PathLoss,
     probing: Probing,
     probe_rtt: ProbeRtt,
     recovery: LossRecovery,
@@ -138,9 +145,11 @@ impl Bbr {
             interval: None,
             rounds: Rounds::default(),
             pipe: FullPipe::default(),
+            startup_loss: StartupLoss::default(),
             extra: ExtraAcked::default(),
             latest: Latest::default(),
             bounds: Bounds::new(),
+            path_loss: PathLoss::default(),
             probing: Probing::new(),
             probe_rtt: ProbeRtt::default(),
             recovery: LossRecovery::new(),
@@ -192,7 +201,10 @@ impl Bbr {
         }
         self.max_bw.on_sample(sample.rate, sample.is_limited);
         if self.latest.round_ends {
-            if self.latest.has_loss && !self.is_probing() && self.loses_much(sample) {
+            if self.latest.has_loss
+                && !self.is_probing()
+                && self.loses_much(sample.of.lost, sample.of.flight_then)
+            {
                 self.bounds.on_lossy_round(&self.latest, self.max_bw.get(), self.cwnd);
             }
             self.latest.has_loss = false;
@@ -201,8 +213,9 @@ impl Bbr {
         if self.rounds.starts && !sample.is_limited {
             self.pipe.on_round(sample.rate);
         }
-        self.advance(cx, acked, sample);
         let round_trip = sample.of.round_trip.into_iter().chain(acked.rtt).min();
+        self.learn_path_loss(&sample.of, round_trip);
+        self.advance(cx, acked, sample);
         self.min_rtt.on_sample(cx.now, round_trip, self.awaits_round_trip);
         self.awaits_round_trip &= round_trip.is_none();
         self.look_for_round_trip(cx, acked);
@@ -210,6 +223,17 @@ impl Bbr {
             self.restarts = false;
         }
         self.latest.after_sample(sample.rate, delivered);
+    }
+
+    /// What is lost in a round in which nothing is probed.
+    fn learn_path_loss(&mut self, sample: &RateSample, round_trip: Option<Duration>) {
+        self.path_loss.on_round_trip(round_trip);
+        if self.rounds.starts {
+            self.path_loss.end_round(self.min_rtt.get());
+            if self.phase == Phase::Cruise {
+                self.path_loss.on_round(sample.lost, sample.flight_then, self.unit);
+            }
+        }
     }
 
     /// The path was idle (HandleRestartFromIdle).
@@ -259,7 +283,7 @@ impl Controller for Bbr {
         self.latest.on_loss(loss.sample.map_or(self.delivered, |sample| sample.delivered_total));
         if let Some(sample) = &loss.sample
             && self.probing.is_probe_sample
-            && bounds::is_too_much(sample.lost, sample.flight_then, self.unit)
+            && self.loses_much(sample.lost, sample.flight_then)
         {
             let flight = bounds::flight_at_loss(sample.flight_then, sample.lost, loss.lost_bytes);
             self.end_failed_probe(cx, flight, sample.limit);

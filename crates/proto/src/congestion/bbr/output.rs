@@ -11,6 +11,8 @@ use crate::congestion::{Context, RateSample};
 const LEAST_PACKETS: u64 = 4;
 /// BBR.StartupPacingGain in percent.
 const STARTUP_GAIN: u64 = 277;
+/// Gain while losses of Startup are tested, in percent.
+const TEST_GAIN: u64 = 125;
 /// What is left of a rate so that queues shrink, in percent (BBR.PacingMarginPercent).
 const MARGIN: u64 = 99;
 /// Window during a look for the round trip, in percent of the bandwidth-delay product.
@@ -20,6 +22,7 @@ impl Bbr {
     /// Rate and window of the phase, in percent of the model's.
     pub(super) fn gains(&self) -> (u64, u64) {
         match self.phase {
+            Phase::Startup if self.startup_loss.tests() => (TEST_GAIN, TEST_GAIN),
             Phase::Startup => (STARTUP_GAIN, 200),
             Phase::Drain => (50, 200),
             Phase::Down => (90, 200),
@@ -83,11 +86,11 @@ impl Bbr {
         self.pace_with(self.gains().0);
     }
 
-    /// Until the path was full once, the rate only rises.
+    /// Until the path was full once, the rate only rises, but where losses are tested.
     pub(super) fn pace_with(&mut self, gain: u64) {
         let rate = percent(percent(self.bw, gain), MARGIN);
         if let Some(pacing) = &mut self.pacing
-            && (self.pipe.was_full || rate > *pacing)
+            && (self.pipe.was_full || self.startup_loss.tests() || rate > *pacing)
         {
             *pacing = rate;
         }
@@ -98,7 +101,7 @@ impl Bbr {
         let extra = self.extra.get();
         let most = self.at_least(self.bdp(self.gains().1).saturating_add(extra));
         let grown = self.cwnd.saturating_add(acked);
-        if self.pipe.was_full {
+        if self.pipe.was_full || self.startup_loss.tests() {
             self.cwnd = grown.min(most);
         } else if self.cwnd < most || self.delivered < self.initial_cwnd {
             self.cwnd = grown;

@@ -87,6 +87,11 @@ impl Probing {
         self.rounds += 1;
     }
 
+    /// Rounds since the last probe.
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
     /// Whether it is time for a probe, with so many packets of the path's own in flight.
     pub(super) fn is_due(&self, now: Instant, packets: u64) -> bool {
         now.since(self.since) > self.wait || self.rounds >= packets.min(RENO_ROUNDS)

@@ -239,11 +239,19 @@ fn startup_ends_where_it_loses_much() {
     let mut bench = Bench::new();
     bench.round(RATE / 4);
     bench.round(RATE / 2);
-    for _ in 0..6 {
-        bench.lose(2 * UNIT, 12 * UNIT);
-    }
-    bench.round_of(RATE, RTT, 12 * UNIT);
-    assert_eq!(bench.bbr.phase, Phase::Drain);
+    let lose = |bench: &mut Bench| {
+        bench.in_recovery = false;
+        (0..6).for_each(|_| bench.lose(2 * UNIT, 12 * UNIT));
+        bench.round_of(RATE, RTT, 12 * UNIT);
+    };
+    lose(&mut bench);
+    assert_eq!(bench.bbr.phase, Phase::Startup, "the rate grew all the same");
+    assert!((bench.mbit() - 61.875).abs() < 0.01, "{}", bench.mbit());
+    assert!(bench.bbr.cwnd() <= BDP * 5 / 4 + BDP, "{}", bench.bbr.cwnd());
+    bench.round(RATE);
+    lose(&mut bench);
+    // There is no queue to drain.
+    assert_eq!(bench.bbr.phase, Phase::Down, "nor does a quarter more get through");
     assert_eq!(bench.bbr.bounds.long, BDP, "what was delivered in a round");
     // Had it been no loss, Startup would go on.
     let cx = bench.cx();

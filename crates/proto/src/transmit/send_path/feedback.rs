@@ -96,6 +96,9 @@ impl SendPath {
 
     /// Bytes that were found lost since this was last asked, and what is known of the newest; for the controller.
     pub(crate) fn take_losses(&mut self, now: Instant) -> (u64, Option<LossSample>) {
+        if let Some(spread) = &mut self.spread {
+            spread.buffer_pace.on_loss(now);
+        }
         let sample = self.feedback.as_mut().and_then(|feedback| {
             feedback.episode.on_told(now);
             feedback.rates.loss_sample()

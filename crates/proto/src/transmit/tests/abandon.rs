@@ -125,7 +125,7 @@ fn a_chunk_in_flight_outlives_its_message_until_it_is_lost() {
         bench.flush();
         bench.wait(lost_after);
         assert_eq!(bench.begin(), [""; 0], "{what}: it may have arrived");
-        bench.tx.end_flush(&bench.config);
+        bench.tx.end_flush(bench.now, &bench.config);
         lose(&mut bench, &[0]);
         let sent = bench.flush();
         assert_eq!(sent[0].forward.is_none(), arrives, "{what}");
@@ -293,7 +293,7 @@ fn without_losses_on_its_path_nothing_ignores_the_window() {
     bench.expire(0);
     bench.begin();
     assert!(bench.path(0).free_retransmission, "the second message goes again");
-    bench.tx.end_flush(&bench.config);
+    bench.tx.end_flush(bench.now, &bench.config);
     bench.flush();
     bench.expire(0);
     bench.begin();

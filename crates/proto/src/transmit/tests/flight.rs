@@ -180,7 +180,7 @@ fn a_forward_tsn_that_takes_another_path_leaves_no_timer_behind() {
         bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
         bench.begin();
         assert!(bench.packet().unwrap().forward.is_some());
-        bench.tx.end_flush(&bench.config);
+        bench.tx.end_flush(bench.now, &bench.config);
         assert!(bench.t3(0).is_some());
         bench.place(&[0, 0][..in_flight]);
         bench.tx.forward.on_timeout(PathId(0));

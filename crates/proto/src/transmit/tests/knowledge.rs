@@ -43,7 +43,7 @@ fn put(bench: &mut Bench, paths: &[u8]) {
         bench.begin();
         let decision = bench.decide().unwrap();
         assert_eq!(bench.fill(&decision).path, path);
-        bench.tx.end_flush(&bench.config);
+        bench.tx.end_flush(bench.now, &bench.config);
     }
 }
 
@@ -153,7 +153,7 @@ fn a_path_that_waits_at_the_tail_is_polled_when_its_lowest_chunk_is_overdue() {
         }
         change(&mut bench);
         bench.begin();
-        bench.tx.end_flush(&bench.config);
+        bench.tx.end_flush(bench.now, &bench.config);
         let (tx, cx) = bench.lend();
         let at = tx.overdue_aside(&cx, PathId(id));
         assert_eq!(at.map(|at| at.since(sent_at).as_millis()), expected, "{what}");

@@ -18,7 +18,7 @@ fn bench() -> Bench {
 /// When the next probe may go.
 fn probe_at(bench: &mut Bench) -> Option<Instant> {
     bench.begin();
-    bench.tx.end_flush(&bench.config);
+    bench.tx.end_flush(bench.now, &bench.config);
     bench.tx.zero_window.deadline()
 }
 

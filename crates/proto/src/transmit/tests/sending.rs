@@ -370,7 +370,7 @@ fn a_flush_has_begun_when_something_was_heard_or_sent() {
     let decision = bench.decide().unwrap();
     bench.fill(&decision);
     assert!(bench.tx.has_flushed(), "data was sent");
-    bench.tx.end_flush(&bench.config);
+    bench.tx.end_flush(bench.now, &bench.config);
     assert!(!bench.tx.has_flushed(), "it is over");
     bench.sack(&Answer::of(1));
     assert!(bench.tx.has_flushed(), "a SACK came");

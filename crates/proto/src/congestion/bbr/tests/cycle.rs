@@ -23,7 +23,7 @@ fn startup_ends_after_six_losses_of_a_round_that_are_too_much() {
         ("chance", 6, UNIT, Phase::Startup),
     ] {
         let mut bench = startup_with(|bench| lose_often(bench, times));
-        bench.round_of(RATE, RTT, lost);
+        bench.round_of(RATE / 2, RTT, lost);
         assert_eq!(bench.bbr.phase, phase, "{what}");
     }
     let mut timeouts = startup_with(|bench| (0..6).for_each(|_| bench.time_out()));
@@ -34,18 +34,20 @@ fn startup_ends_after_six_losses_of_a_round_that_are_too_much() {
     assert_eq!(early.bbr.phase, Phase::Startup, "the round of the losses is not over");
 }
 
-/// What was lost is repaired before the round is over.
+/// What was lost is repaired before the round is over. A queue leaves no doubt.
 #[test]
 fn startup_that_nothing_else_can_end_ends_with_losses_without_a_recovery() {
-    for (limit, phase) in
-        [(RateLimit::Application, Phase::Drain), (RateLimit::Cwnd, Phase::Startup)]
-    {
+    for (limit, round_trip, phase, tests) in [
+        (RateLimit::Application, RTT * 6 / 5, Phase::Drain, false),
+        (RateLimit::Application, RTT, Phase::Startup, true),
+        (RateLimit::Cwnd, RTT, Phase::Startup, false),
+    ] {
         let mut bench = startup_with(|bench| lose_often(bench, 6));
         bench.in_recovery = false;
-        bench.ack(0, UNIT, RTT, 12 * UNIT);
+        bench.ack(0, UNIT, round_trip, 12 * UNIT);
         bench.limit = limit;
-        bench.round_of(RATE / 2, RTT, 12 * UNIT);
-        assert_eq!(bench.bbr.phase, phase, "{limit:?}");
+        bench.round_of(RATE / 2, round_trip, 12 * UNIT);
+        assert_eq!((bench.bbr.phase, bench.bbr.startup_loss.tests()), (phase, tests), "{limit:?}");
     }
 }
 

@@ -261,8 +261,16 @@ impl Table {
             let group = self.reader.get_row_group(number).map_err(wrong)?;
             let read: Result<Vec<Vec<Cell>>, ParquetError> =
                 columns.iter().map(|column| read_column(&*group, *column)).collect();
-            let mut cells: Vec<_> = read.map_err(wrong)?.into_iter().map(Vec::into_iter).collect();
-            for _ in 0..group.metadata().num_rows() {
+            let read = read.map_err(wrong)?;
+            // What the file says of itself is believed only as far as it is there.
+            let rows = read.first().map_or(0, Vec::len);
+            if i64::try_from(rows) != Ok(group.metadata().num_rows()) {
+                let message =
+                    format!("{} rows announced, {rows} found", group.metadata().num_rows());
+                return Err(wrong(ParquetError::General(message)).into());
+            }
+            let mut cells: Vec<_> = read.into_iter().map(Vec::into_iter).collect();
+            for _ in 0..rows {
                 let row: Vec<Cell> =
                     cells.iter_mut().map(|column| column.next().unwrap_or_default()).collect();
                 each(&row)?;
@@ -290,7 +298,8 @@ fn cells_of<T: DataType>(
     rows: usize,
     cell: impl Fn(T::T) -> Cell,
 ) -> Result<Vec<Cell>, ParquetError> {
-    let (mut levels, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let room = rows.min(GROUP);
+    let (mut levels, mut values) = (Vec::with_capacity(room), Vec::with_capacity(room));
     while levels.len() < rows {
         let (read, _, _) =
             reader.read_records(rows - levels.len(), Some(&mut levels), None, &mut values)?;
@@ -358,5 +367,40 @@ mod tests {
             assert_eq!(one.or(other), both);
             assert_eq!(other.or(one), both);
         }
+    }
+
+    #[test]
+    fn a_table_that_was_changed_is_read_or_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("table.parquet");
+        let columns = vec![
+            Column { name: "point".into(), kind: Kind::Int },
+            Column { name: "text".into(), kind: Kind::Text },
+        ];
+        let mut writer = TableWriter::create(&path, columns).expect("a file");
+        for n in 0..3 {
+            writer.push([Cell::Int(n), Cell::Text(format!("row {n}"))]).expect("room");
+        }
+        writer.finish().expect("written");
+        let whole = fs::read(&path).expect("a table");
+        let mut refused = 0;
+        for place in 0..whole.len() {
+            for other in [0, 1, 2, 0x7f, 0x80, 0xfe, 0xff, whole[place] ^ 0x10, whole[place] ^ 1] {
+                let mut changed = whole.clone();
+                changed[place] = other;
+                fs::write(&path, &changed).expect("room");
+                let mut rows = 0;
+                let read = Table::open(&path).and_then(|table| {
+                    let columns = [table.column("point")?, table.column("text")?];
+                    table.rows(&columns, |_| {
+                        rows += 1;
+                        Ok(())
+                    })
+                });
+                assert!(rows <= 3, "{rows} rows with {other:#x} at {place}");
+                refused += usize::from(read.is_err());
+            }
+        }
+        assert!(refused > whole.len(), "{refused}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -223,7 +224,7 @@ impl Table {
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let file =
             open_file(path).map_err(|error| TableError::Io { path: path.to_owned(), error })?;
-        let reader = SerializedFileReader::new(file)
+        let reader = guarded(|| SerializedFileReader::new(file))
             .map_err(|error| TableError::Parquet { path: path.to_owned(), error })?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = schema.columns().iter().map(|column| column.name().to_owned()).collect();
@@ -258,10 +259,11 @@ impl Table {
     ) -> Result<(), E> {
         for number in 0..self.reader.num_row_groups() {
             let wrong = |error| TableError::Parquet { path: self.path.clone(), error };
-            let group = self.reader.get_row_group(number).map_err(wrong)?;
-            let read: Result<Vec<Vec<Cell>>, ParquetError> =
-                columns.iter().map(|column| read_column(&*group, *column)).collect();
-            let read = read.map_err(wrong)?;
+            let group = guarded(|| self.reader.get_row_group(number)).map_err(wrong)?;
+            let read = guarded(|| {
+                columns.iter().map(|column| read_column(&*group, *column)).collect::<Result<_, _>>()
+            });
+            let read: Vec<Vec<Cell>> = read.map_err(wrong)?;
             // What the file says of itself is believed only as far as it is there.
             let rows = read.first().map_or(0, Vec::len);
             if i64::try_from(rows) != Ok(group.metadata().num_rows()) {
@@ -278,6 +280,12 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// Reads with the library, which panics at some damaged files.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let damaged = |_| Err(ParquetError::General("it is damaged".into()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
 }
 
 fn read_column(group: &dyn RowGroupReader, column: usize) -> Result<Vec<Cell>, ParquetError> {

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use polypath::{BoxedProbe, EndpointBuilder, Initiator, ObservedAssociation, Observer};
-use polypath_qlog::{Ends, QlogDirectory, TraceHeader, VantagePoint, WhenFull, WriteError};
+use polypath_qlog::{Ends, Limits, QlogDirectory, TraceHeader, VantagePoint, WhenFull, WriteError};
 use polypath_sim::Simulation;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::tell;
+
+/// What the traces of a command take at most that others may connect to.
+const LIMITS: Limits = Limits { traces: 10_000, bytes: 10_000_000_000 };
 
 /// The option.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -26,16 +29,21 @@ pub(crate) struct Qlog(Option<QlogDirectory>);
 impl QlogArgs {
     /// Opens the folder for a command on the network, which never waits for its traces.
     pub(crate) fn of_network(&self) -> Result<Qlog, Failure> {
-        self.open(WhenFull::LeaveOut)
+        self.open(WhenFull::LeaveOut, Limits::NONE)
+    }
+
+    /// The same for a command that waits for peers, who begin as many associations as they like.
+    pub(crate) fn of_server(&self) -> Result<Qlog, Failure> {
+        self.open(WhenFull::LeaveOut, LIMITS)
     }
 
     /// Opens the folder for a simulation.
     pub(crate) fn of_simulation(&self) -> Result<Qlog, Failure> {
-        self.open(WhenFull::Wait)
+        self.open(WhenFull::Wait, Limits::NONE)
     }
 
-    fn open(&self, when_full: WhenFull) -> Result<Qlog, Failure> {
-        let open = |folder: &PathBuf| QlogDirectory::open(folder, when_full);
+    fn open(&self, when_full: WhenFull, limits: Limits) -> Result<Qlog, Failure> {
+        let open = |folder: &PathBuf| QlogDirectory::open_within(folder, when_full, limits);
         Ok(Qlog(self.qlog.as_ref().map(open).transpose().map_err(Failure::usage)?))
     }
 }
@@ -103,7 +111,7 @@ impl Qlog {
         let written = self.0.map_or(Ok(()), QlogDirectory::finish);
         match (outcome, written) {
             (outcome, Ok(())) => outcome,
-            (outcome, Err(gaps @ WriteError::Missed { .. })) => {
+            (outcome, Err(gaps @ (WriteError::Missed { .. } | WriteError::Beyond { .. }))) => {
                 tell(format_args!("warning: {gaps}"));
                 outcome
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -26,6 +26,20 @@ pub enum WhenFull {
     Wait,
 }
 
+/// How much a folder of traces takes, whoever begins the associations. What comes after that is in no trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Traces that are begun.
+    pub traces: u64,
+    /// Bytes of all traces. The last event and the headers of traces may exceed it.
+    pub bytes: u64,
+}
+
+impl Limits {
+    /// No limits, for associations that only the user begins.
+    pub const NONE: Self = Self { traces: u64::MAX, bytes: u64::MAX };
+}
+
 /// A folder that traces are written to, a file for each association.
 ///
 /// A thread writes the files. An error of writing ends its trace and nothing else; [`finish`](Self::finish) returns it.
@@ -41,6 +55,7 @@ pub struct Traces {
     orders: SyncSender<Order>,
     shared: Arc<Shared>,
     when_full: WhenFull,
+    limits: Limits,
 }
 
 #[derive(Debug, Default)]
@@ -53,13 +68,16 @@ struct Shared {
     names: Mutex<BTreeMap<String, u64>>,
     /// Events that were left out.
     missed: AtomicU64,
+    /// Associations that have no trace, and those whose trace ended early, because of the limits.
+    beyond: AtomicU64,
 }
 
 /// Writes the events of one association to its trace.
 #[derive(Debug)]
 pub struct QlogProbe {
     traces: Traces,
-    trace: u64,
+    /// None if there were too many.
+    trace: Option<u64>,
     /// Events that were left out since the last one that was not.
     missed: u64,
 }
@@ -95,16 +113,35 @@ impl QlogDirectory {
     /// # Errors
     /// It is a file, cannot be made or cannot be written to, or the system starts no thread.
     pub fn open(folder: &Path, when_full: WhenFull) -> Result<Self, OpenError> {
+        Self::open_within(folder, when_full, Limits::NONE)
+    }
+
+    /// The same for a folder that takes no more than `limits`: where others may begin associations, they cannot fill the disk.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_within(
+        folder: &Path,
+        when_full: WhenFull,
+        limits: Limits,
+    ) -> Result<Self, OpenError> {
         fs::create_dir_all(folder)
             .and_then(|()| tempfile::tempfile_in(folder))
             .map_err(|error| OpenError::new(folder, error))?;
         let (orders, received) = sync_channel(WAITING);
-        let folder = folder.to_owned();
+        let shared = Arc::<Shared>::default();
+        let files = Files {
+            folder: folder.to_owned(),
+            open: BTreeMap::new(),
+            error: None,
+            left: limits.bytes,
+            shared: Arc::clone(&shared),
+        };
         let thread = thread::Builder::new()
             .name("qlog".to_owned())
-            .spawn(move || Files { folder, open: BTreeMap::new(), error: None }.run(&received))
+            .spawn(move || files.run(&received))
             .map_err(OpenError::Thread)?;
-        Ok(Self { traces: Traces { orders, shared: Arc::default(), when_full }, thread })
+        Ok(Self { traces: Traces { orders, shared, when_full, limits }, thread })
     }
 
     /// A handle that begins traces in the folder.
@@ -115,15 +152,21 @@ impl QlogDirectory {
     /// Writes what is left, and closes all files. Probes that still live have no effect any more.
     ///
     /// # Errors
-    /// The first error of writing; otherwise the number of events that were left out, if there are any.
+    /// The first error of writing; otherwise the number of associations that exceeded the limits, or of events that were left out, if
+    /// there are any.
     pub fn finish(self) -> Result<(), WriteError> {
         // If this fails, the thread has ended, and `join` returns why.
         let _ = self.traces.orders.send(Order::Finish);
         match self.thread.join() {
-            Ok(None) => match self.traces.shared.missed.load(Ordering::Relaxed) {
-                0 => Ok(()),
-                count => Err(WriteError::Missed { count }),
-            },
+            Ok(None) => {
+                let shared = &self.traces.shared;
+                let counts = [&shared.beyond, &shared.missed];
+                match counts.map(|count| count.load(Ordering::Relaxed)) {
+                    [0, 0] => Ok(()),
+                    [0, count] => Err(WriteError::Missed { count }),
+                    [count, _] => Err(WriteError::Beyond { count }),
+                }
+            }
             Ok(Some(error)) => Err(error),
             Err(_) => Err(WriteError::Thread),
         }
@@ -136,6 +179,10 @@ impl Traces {
     /// everywhere become `-`.
     pub fn begin(&self, name: &str, header: TraceHeader) -> QlogProbe {
         let trace = self.shared.begun.fetch_add(1, Ordering::Relaxed);
+        if trace >= self.limits.traces {
+            self.shared.beyond.fetch_add(1, Ordering::Relaxed);
+            return QlogProbe { traces: self.clone(), trace: None, missed: 0 };
+        }
         let mut file = plain(name);
         let mut names = self.shared.names.lock().unwrap_or_else(PoisonError::into_inner);
         let count = names.entry(file.clone()).or_default();
@@ -148,7 +195,7 @@ impl Traces {
         if !self.order(Order::Begin { trace, file, header: Box::new(header) }) {
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
         }
-        QlogProbe { traces: self.clone(), trace, missed: 0 }
+        QlogProbe { traces: self.clone(), trace: Some(trace), missed: 0 }
     }
 
     /// As [`begin`](Self::begin), with a name that no other process takes: `prefix`, the wall clock of the header, the
@@ -185,7 +232,7 @@ fn plain(name: &str) -> String {
 
 impl Probe for QlogProbe {
     fn on(&mut self, now: Instant, event: ProbeEvent) {
-        let trace = self.trace;
+        let Some(trace) = self.trace else { return };
         if self.missed > 0 {
             let count = self.missed;
             if self.traces.order(Order::Miss { trace, now, count }) {
@@ -201,16 +248,40 @@ impl Probe for QlogProbe {
 
 impl Drop for QlogProbe {
     fn drop(&mut self) {
-        self.traces.order(Order::End { trace: self.trace });
+        if let Some(trace) = self.trace {
+            self.traces.order(Order::End { trace });
+        }
     }
 }
 
 /// The files of the traces that have begun and not ended.
 struct Files {
     folder: PathBuf,
-    open: BTreeMap<u64, (PathBuf, TraceWriter<BufWriter<File>>)>,
+    open: BTreeMap<u64, (PathBuf, TraceWriter<BufWriter<Counted>>)>,
     /// The first error.
     error: Option<WriteError>,
+    /// Bytes that may still be written.
+    left: u64,
+    shared: Arc<Shared>,
+}
+
+/// A file, and the bytes written to it since it was last asked.
+#[derive(Debug)]
+struct Counted {
+    file: File,
+    bytes: u64,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 impl Files {
@@ -235,9 +306,15 @@ impl Files {
     }
 
     fn begin(&mut self, trace: u64, file: &str, header: &TraceHeader) {
+        if self.left == 0 {
+            self.shared.beyond.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
         let path = self.folder.join(file);
-        let begun = File::create(&path)
-            .and_then(|file| TraceWriter::new(BufWriter::with_capacity(1 << 16, file), header));
+        let begun = File::create(&path).and_then(|file| {
+            let file = Counted { file, bytes: 0 };
+            TraceWriter::new(BufWriter::with_capacity(1 << 16, file), header)
+        });
         match begun {
             Ok(writer) => drop(self.open.insert(trace, (path, writer))),
             Err(error) => self.note(path, error),
@@ -247,21 +324,35 @@ impl Files {
     fn write(
         &mut self,
         trace: u64,
-        record: impl FnOnce(&mut TraceWriter<BufWriter<File>>) -> io::Result<()>,
+        record: impl FnOnce(&mut TraceWriter<BufWriter<Counted>>) -> io::Result<()>,
     ) {
         let Some((_, writer)) = self.open.get_mut(&trace) else { return };
-        if let Err(error) = record(writer)
-            && let Some((path, _)) = self.open.remove(&trace)
-        {
-            self.note(path, error);
+        let recorded = record(writer);
+        self.left = self.left.saturating_sub(std::mem::take(&mut writer.out().get_mut().bytes));
+        match recorded {
+            Ok(()) if self.left > 0 => {}
+            Ok(()) => self.end_all(),
+            Err(error) => {
+                if let Some((path, _)) = self.open.remove(&trace) {
+                    self.note(path, error);
+                }
+            }
         }
     }
 
     fn end(&mut self, trace: u64) {
-        if let Some((path, writer)) = self.open.remove(&trace)
-            && let Err(error) = writer.finish()
-        {
-            self.note(path, error);
+        let Some((path, writer)) = self.open.remove(&trace) else { return };
+        match writer.finish() {
+            Ok(out) => self.left = self.left.saturating_sub(out.get_ref().bytes),
+            Err(error) => self.note(path, error),
+        }
+    }
+
+    /// No more may be written: every trace ends here.
+    fn end_all(&mut self) {
+        while let Some((&trace, _)) = self.open.first_key_value() {
+            self.shared.beyond.fetch_add(1, Ordering::Relaxed);
+            self.end(trace);
         }
     }
 
@@ -368,7 +459,12 @@ mod tests {
     #[test]
     fn events_that_find_no_room_are_left_out_and_counted() {
         let (orders, received) = sync_channel(2);
-        let traces = Traces { orders, shared: Arc::default(), when_full: WhenFull::LeaveOut };
+        let traces = Traces {
+            orders,
+            shared: Arc::default(),
+            when_full: WhenFull::LeaveOut,
+            limits: Limits::NONE,
+        };
         let mut probe = traces.begin("a", header());
         for event in samples() {
             probe.on(Instant::ZERO, event);
@@ -386,6 +482,43 @@ mod tests {
         drop(probe);
         assert!(matches!(received.recv(), Ok(Order::End { .. })));
         assert_eq!(traces.shared.missed.load(Ordering::Relaxed), missed);
+    }
+
+    #[test]
+    fn traces_beyond_their_number_take_no_file_and_no_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = Limits { traces: 3, ..Limits::NONE };
+        let directory = QlogDirectory::open_within(folder.path(), WhenFull::Wait, limits).unwrap();
+        let traces = directory.traces();
+        for _ in 0..10_000 {
+            traces.begin_numbered("receive", header()).on(Instant::ZERO, samples()[0]);
+        }
+        assert_eq!(traces.shared.names.lock().unwrap().len(), 3);
+        let error = directory.finish().unwrap_err().to_string();
+        assert!(error.starts_with("9997 associations have no trace, or not all of it"), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn traces_end_when_all_together_are_too_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = Limits { bytes: 200_000, ..Limits::NONE };
+        let directory = QlogDirectory::open_within(folder.path(), WhenFull::Wait, limits).unwrap();
+        let traces = directory.traces();
+        let mut probes = ["a", "b"].map(|name| traces.begin(name, header()));
+        for _ in 0..10_000 {
+            probes.iter_mut().for_each(|probe| probe.on(Instant::ZERO, samples()[0]));
+        }
+        // Short ones count as well.
+        let mut later = traces.begin("c", header());
+        later.on(Instant::ZERO, samples()[0]);
+        let error = directory.finish().unwrap_err().to_string();
+        assert!(error.starts_with("3 associations have no trace, or not all of it"), "{error}");
+        let length = |entry: io::Result<fs::DirEntry>| entry.unwrap().metadata().unwrap().len();
+        let lengths: Vec<u64> = fs::read_dir(folder.path()).unwrap().map(length).collect();
+        // What the buffers of the two had is written.
+        let sum: u64 = lengths.iter().sum();
+        assert!(lengths.len() == 2 && (200_000..200_000 + 2 * (1 << 16)).contains(&sum), "{sum}");
     }
 
     #[test]

@@ -55,6 +55,14 @@ pub enum WriteError {
         /// Events that are in no trace.
         count: u64,
     },
+    /// There were more associations, or more events, than the [limits](crate::Limits) allow.
+    #[error(
+        "{count} associations have no trace, or not all of it: the folder has as much as it may take"
+    )]
+    Beyond {
+        /// Associations.
+        count: u64,
+    },
     /// The thread that writes has ended early.
     #[error("the thread that writes traces has failed")]
     Thread,

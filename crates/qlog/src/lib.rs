@@ -30,7 +30,7 @@ mod error;
 mod event;
 mod trace;
 
-pub use directory::{QlogDirectory, QlogProbe, Traces, WhenFull};
+pub use directory::{Limits, QlogDirectory, QlogProbe, Traces, WhenFull};
 pub use error::{OpenError, WriteError};
 pub use event::{EVENTS, EventKind, Field, Importance, name_of};
 pub use trace::{Ends, TraceHeader, TraceWriter, VantagePoint};

@@ -107,6 +107,11 @@ impl<W: Write> TraceWriter<W> {
         self.write(now, MISSED, Data::Missed { count })
     }
 
+    /// Its output.
+    pub(crate) fn out(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Ends the trace, and returns its output.
     ///
     /// # Errors

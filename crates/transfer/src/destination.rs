@@ -53,6 +53,9 @@ pub enum FileError {
         /// Bytes that are free, without those that are promised to others or [stay free](crate::Inbox::keep_free).
         free: u64,
     },
+    /// The file system can hold few more files, however short they are.
+    #[error("the file system has room for {0} more files only")]
+    NoInodes(u64),
     /// The sender has used up what one may store here.
     #[error(transparent)]
     Quota(#[from] QuotaError),
@@ -355,8 +358,30 @@ pub(crate) fn free_bytes(_directory: &Path) -> Option<u64> {
     None
 }
 
+/// Files that the file system of `directory` can hold, and how many of them can still be made, where that is known.
+#[cfg(unix)]
+fn inodes(directory: &Path) -> Option<(u64, u64)> {
+    let status = nix::sys::statvfs::statvfs(directory).ok()?;
+    #[allow(clippy::useless_conversion)] // narrower types on other systems
+    Some((u64::from(status.files()), u64::from(status.files_available())))
+}
+
+#[cfg(not(unix))]
+fn inodes(_directory: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+/// Many short files leave a hundredth of them to others. A file system that makes them as it needs them says zero.
+fn check_inodes((all, available): (u64, u64)) -> Result<(), FileError> {
+    match all > 0 && available <= all / 100 {
+        true => Err(FileError::NoInodes(available)),
+        false => Ok(()),
+    }
+}
+
 /// Whether so many bytes fit the disk of a directory, without `taken` ones that are free but promised to others, or are to stay free.
 pub(crate) fn check_room(directory: &Path, bytes: u64, taken: u64) -> Result<(), FileError> {
+    inodes(directory).map_or(Ok(()), check_inodes)?;
     let Some(free) = free_bytes(directory) else { return Ok(()) };
     match free.checked_sub(taken) {
         Some(free) if bytes <= free => Ok(()),
@@ -404,6 +429,16 @@ mod tests {
         let look = |existing| target(directory.path(), "pipe", 0, existing).look();
         assert!(matches!(look(Existing::Keep), Err(FileError::Exists(_))));
         assert!(matches!(look(Existing::Replace), Ok(Found::Nothing)));
+    }
+
+    #[test]
+    fn short_files_leave_some_inodes_to_others() {
+        assert!(check_inodes((0, 0)).is_ok(), "it makes them as it needs them");
+        assert!(check_inodes((1_000_000, 10_001)).is_ok());
+        let error = check_inodes((1_000_000, 10_000)).unwrap_err().to_string();
+        assert_eq!(error, "the file system has room for 10000 more files only");
+        assert!(check_inodes((50, 1)).is_ok(), "a small one can be used up");
+        assert!(check_inodes((50, 0)).is_err());
     }
 
     #[test]

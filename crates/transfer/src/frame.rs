@@ -39,6 +39,8 @@ pub(crate) enum Version {
     Second = 2,
     /// Offers of files whose content comes after other offers.
     Third = 3,
+    /// Such offers of files of any size.
+    Fourth = 4,
 }
 
 /// Adaptation code point (RFC 5061 section 4.2.6) of a side that knows version 2 of the transfer protocol: the letters PFT and the
@@ -66,7 +68,7 @@ pub enum FrameError {
     #[error("a message with the unknown payload protocol identifier {0:#010x}")]
     UnknownIdentifier(u32),
     /// Another version of the protocol.
-    #[error("version {0} of the transfer protocol; this side knows the versions 1 to 3")]
+    #[error("version {0} of the transfer protocol; this side knows the versions 1 to 4")]
     Version(u8),
     /// An offer that ends too early.
     #[error(transparent)]
@@ -142,6 +144,8 @@ pub(crate) enum Answer {
     Prove(Vec<u64>),
     /// It is there already, or need not be; what is there.
     There(String),
+    /// Something of it may be there. It is to be offered once more, for itself, when its content would come.
+    Alone,
 }
 
 /// A frame that arrived.
@@ -246,9 +250,9 @@ pub(crate) fn proof(digests: &[Digest]) -> Message {
     message(PROOF, digests.concat().into())
 }
 
-/// Says at the beginning that this side knows version 3. To a peer that does not, it is a sign of life.
-pub(crate) fn hello() -> Message {
-    message(WORKING, Bytes::from_static(&[0, Version::Third as u8]))
+/// Says at the beginning which version this side knows. To a peer of version 2, it is a sign of life.
+pub(crate) fn hello(version: Version) -> Message {
+    message(WORKING, Bytes::copy_from_slice(&[0, version as u8]))
 }
 
 /// Says that something will follow.
@@ -267,6 +271,7 @@ fn decode_offer(content: &Bytes) -> Result<Offer, FrameError> {
         1 => Version::First,
         2 => Version::Second,
         3 => Version::Third,
+        4 => Version::Fourth,
         other => return Err(FrameError::Version(other)),
     };
     let (following, size) = (rest.try_get_u32()?, rest.try_get_u64()?);
@@ -306,6 +311,7 @@ fn encode_answer(answer: &Answer) -> Bytes {
             content.freeze()
         }
         Answer::There(what) => with_reason(3, what),
+        Answer::Alone => Bytes::from_static(&[4]),
     }
 }
 
@@ -325,6 +331,7 @@ fn decode_answer(content: &[u8]) -> Result<Answer, FrameError> {
             }
         }
         Some((3, what)) => Ok(Answer::There(shown(what))),
+        Some((4, _)) => Ok(Answer::Alone),
         _ => Err(FrameError::Reply),
     }
 }
@@ -379,6 +386,7 @@ mod tests {
             Answer::Refused("no".to_owned()),
             Answer::Prove(vec![9, 4, 1]),
             Answer::There("the same".to_owned()),
+            Answer::Alone,
         ] {
             assert_eq!(decode_answer(&encode_answer(&answer)).unwrap(), answer);
         }
@@ -392,7 +400,7 @@ mod tests {
             assert!(decode_answer(&encode_answer(&Answer::Prove(offsets))).is_err());
         }
         assert!(decode_answer(&[2, 0, 0]).is_err());
-        assert!(decode_answer(&[4]).is_err());
+        assert!(decode_answer(&[5]).is_err());
         assert!(decode_proof(&[0; 31]).is_err());
         assert!(decode_proof(&[0; 32 * 17]).is_err());
     }

@@ -77,7 +77,7 @@
 //! | 0x50465407 | sign of life | both | 0 (1 byte); this side is at work, and something will follow; from a receiver also: the version that it knows (1 byte) |
 //!
 //! An offer of version 2 has before the name: 0 for a file or 1 for a directory (1 byte), flags (1 byte; bit 0: the content follows without
-//! waiting; bit 1, in version 3: offered ahead), nine permission bits (4 bytes, all ones: unknown), time of modification in seconds since 1970 (8 bytes, signed) and nanoseconds (4 bytes, a
+//! waiting; bit 1, from version 3 on: offered ahead), nine permission bits (4 bytes, all ones: unknown), time of modification in seconds since 1970 (8 bytes, signed) and nanoseconds (4 bytes, a
 //! thousand million or more: unknown). A size of all ones is unknown. The name may be a path with `/`.
 //!
 //! The first byte of an answer is
@@ -86,22 +86,25 @@
 //! * 1: refused, for the reason that follows;
 //! * 2: prove what the file has up to each of the offsets that follow (8 bytes each, falling, at most 16). The sender answers with a proof, and the receiver with
 //!   another answer, 0, 1 or 3. The sender shows digests, so that nobody learns from a receiver what it has;
-//! * 3: not wanted, since it is there already; what is there follows.
+//! * 3: not wanted, since it is there already; what is there follows;
+//! * 4, in version 4: offer it alone. Something of it is there and has to be compared.
 //!
 //! The answer to a directory, and to an offer whose content follows at once (65,536 bytes at most), is a verdict, or an answer 1 or 3. A sender may have any number of these
 //! on their way. A receiver stores some of them at a time, and answers in the order of the offers.
 //!
-//! A file that is offered ahead (1,048,576 bytes at most) is answered with 0, 1 or 3. After an answer 0, its content follows, in the order of these answers, but other
-//! offers may come first, except within the content of a file. Such a file is not gone on with after an outage, but begins anew.
+//! A file that is offered ahead is answered with 0, 1 or 3. After an answer 0, its content follows, in the order of these answers, but other
+//! offers may come first, except within the content of a file. One of 1,048,576 bytes at most is not gone on with after an outage, but begins anew. A larger one needs
+//! an offer of version 4. Its answer may be 4: then, where its content would follow, the sender offers it once more in the way of version 2, when it has no other
+//! offer and no verdict to wait for. Of larger ones, a receiver takes 64 offers ahead of their content.
 //!
 //! The verdict "stored" is given when the content is on the disk under its final name. "Failed" may come at any time
 //! after the answer; then the sender aborts. After the verdict on the last offer, or its refusal, both sides shut the
 //! association down. Whether that succeeds changes nothing: after a while they abort it.
 //!
 //! **Versions.** Version 1 has whole files, the answers 0 and 1, and no proof or sign of life. A receiver that knows version 2 indicates the adaptation code point
-//! [`ADAPTATION`] in the handshake (RFC 5061 section 4.2.6), as [`association_config`] does; to others a sender speaks version 1. Version 3 has files that are offered ahead. A
-//! receiver that knows it says so in a sign of life at the beginning, to senders that know version 2; they may then use offers of version 3, which are as those of version 2
-//! apart from that. Older senders take it for a sign of life. A receiver takes all versions.
+//! [`ADAPTATION`] in the handshake (RFC 5061 section 4.2.6), as [`association_config`] does; to others a sender speaks version 1. Version 3 has files that are offered ahead, version 4 files of any
+//! size that are. A receiver that knows one of them says so in a sign of life at the beginning, to senders that know version 2; they may then use its offers, which are as
+//! those of version 2 apart from that. Older senders take it for a sign of life. A receiver takes all versions.
 //!
 //! # Limits
 //!

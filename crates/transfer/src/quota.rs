@@ -107,6 +107,12 @@ impl Account {
         self.bytes = self.bytes.saturating_add(size);
     }
 
+    /// A file that was accepted is offered once more.
+    pub(crate) fn withdrawn(&mut self, size: u64) {
+        self.files = self.files.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(size);
+    }
+
     /// More came of a file whose size was not known.
     pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), QuotaError> {
         if let Some(limit) = self.quota.max_bytes {

@@ -1,5 +1,6 @@
 //! Receives the files of one association.
 
+mod ahead;
 mod at_once;
 mod content;
 
@@ -98,6 +99,8 @@ struct Current {
     /// Bytes that need not be sent.
     resumed: u64,
     received: u64,
+    /// Of them, those that observers have heard of; none before they know that it has begun.
+    shown: Option<u64>,
     begin: Instant,
     writer: Writer,
     reservation: Reservation,
@@ -220,7 +223,10 @@ impl Receiver {
     async fn receive_files(&mut self) -> Result<(), ReceiveError> {
         // Older senders do not know what this means, or not even that it is something.
         if Version::of_peer(&self.association) >= Version::Second {
-            self.say(frame::hello()).await?;
+            // What is handed on keeps its order.
+            let is_sink = self.rules.sink.is_some();
+            let version = if is_sink { Version::Third } else { Version::Fourth };
+            self.say(frame::hello(version)).await?;
         }
         let (mut left, mut is_last) = (None, false);
         loop {
@@ -232,8 +238,14 @@ impl Receiver {
                 }
             }
             let offer = match self.hear_beside_jobs().await?.ok_or(ReceiveError::SenderLeft)? {
+                Frame::Offer(offer) if self.is_awaited_alone(&offer) => {
+                    self.awaited.pop_front();
+                    self.end_jobs().await?;
+                    self.receive_file(&offer).await?;
+                    continue;
+                }
                 Frame::Offer(offer) if !is_last => offer,
-                frame @ (Frame::Data(_) | Frame::End(_)) if !self.awaited.is_empty() => {
+                frame @ (Frame::Data(_) | Frame::End(_)) if self.is_content_awaited() => {
                     self.receive_awaited(frame).await?;
                     continue;
                 }
@@ -266,7 +278,7 @@ impl Receiver {
         self.account.check(offer.size.unwrap_or(0))?;
         let name = match offer.version {
             Version::First => name::check(&offer.name)?,
-            Version::Second | Version::Third => name::check_path(&offer.name)?,
+            _ => name::check_path(&offer.name)?,
         };
         if !self.rules.accepts_hidden {
             name::check_visible(name)?;
@@ -306,18 +318,18 @@ impl Receiver {
             }
         };
         self.say(frame::answer(&answer)).await?;
-        let offset = match answer {
-            Answer::From(offset) => offset,
+        match answer {
+            Answer::From(_) => {}
             Answer::There(what) => {
                 self.current = None;
                 self.conclude(FileReport::there(name::shown(&offer.name), what), None);
                 return Ok(());
             }
-            // `begin` gives neither.
-            Answer::Refused(_) | Answer::Prove(_) => return Ok(()),
-        };
+            // `begin` gives none of them.
+            Answer::Refused(_) | Answer::Prove(_) | Answer::Alone => return Ok(()),
+        }
         self.account.accepted(offer.size.unwrap_or(0));
-        match self.take_content(offer, offset).await {
+        match self.take_content(offer).await {
             Ok(()) => self.say(frame::verdict(&Ok(()))).await,
             Err(Stop::Association(error)) => Err(error),
             Err(Stop::File(error)) => {
@@ -332,23 +344,43 @@ impl Receiver {
     /// Opens what is offered, and finds out with the sender how much of it is wanted.
     async fn begin(&mut self, offer: &Offer) -> Result<Answer, Stop> {
         let name = self.admit(offer)?;
+        match self.open(offer, name, None).await? {
+            Begun::Fresh => Ok(Answer::From(0)),
+            Begun::There(what) => Ok(Answer::There(what.to_owned())),
+            Begun::Prove(offsets) => self.compare(offsets).await,
+        }
+    }
+
+    /// The hidden name under which a file is kept that does not become complete, if it is.
+    fn part(&self, offer: &Offer, name: &str) -> Option<String> {
         let is_kept = self.rules.sink.is_none()
             && self.rules.incomplete != Incomplete::Discard
             && offer.version >= Version::Second
             && offer.size.is_some_and(|size| size >= MIN_KEPT);
-        let (mut part, mut claim) = (None, None);
-        if is_kept {
-            let hidden = part_name(self.owner.as_deref(), &name);
-            claim = self.ledger.claim(&hidden, &self.evicted).await;
+        is_kept.then(|| part_name(self.owner.as_deref(), name))
+    }
+
+    /// Opens what is offered, with the room that was promised to it, or new room.
+    async fn open(
+        &mut self,
+        offer: &Offer,
+        name: String,
+        promised: Option<Reservation>,
+    ) -> Result<Begun, Stop> {
+        let (part, mut claim) = (self.part(offer, &name), None);
+        if let Some(hidden) = &part {
+            claim = self.ledger.claim(hidden, &self.evicted).await;
             if claim.is_none() {
                 return Err(FileError::Busy(name).into());
             }
-            self.sweep(&hidden).await?;
-            part = Some(hidden);
+            self.sweep(hidden).await?;
         }
-        let taken = self.ledger.unwritten().saturating_add(self.rules.keep_free);
         let size = offer.size.unwrap_or(0);
-        let reservation = self.ledger.reserve(size, self.rules.totals).map_err(FileError::from)?;
+        let reservation = match promised {
+            Some(promised) => promised,
+            None => self.ledger.reserve(size, self.rules.totals).map_err(FileError::from)?,
+        };
+        let taken = self.taken(size);
         let target = self.target(offer, name);
         let compares = offer.version >= Version::Second;
         let shown = name::shown(&offer.name);
@@ -361,17 +393,13 @@ impl Receiver {
             size: offer.size,
             resumed: 0,
             received: 0,
+            shown: None,
             begin: Instant::now(),
             writer,
             reservation,
             claim,
         };
-        let current = self.current.insert(current);
-        match current.writer.begun().await? {
-            Begun::Fresh => Ok(Answer::From(0)),
-            Begun::There(what) => Ok(Answer::There(what.to_owned())),
-            Begun::Prove(offsets) => self.compare(offsets).await,
-        }
+        Ok(self.current.insert(current).writer.begun().await?)
     }
 
     /// Removes incomplete files that nobody has come back for, except one.

@@ -6,7 +6,7 @@ mod pending;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use polypath::text::with_causes;
@@ -69,8 +69,10 @@ pub struct Sender {
     done: usize,
     /// What became of entries behind the first that is not done with.
     ended: BTreeMap<usize, Ended>,
-    /// Whether the receiver has said that it takes offers ahead.
-    takes_ahead: Arc<AtomicBool>,
+    /// The version that the receiver says it knows, if it says so.
+    said: Arc<AtomicU8>,
+    /// Bytes of the first file that is not done with which observers have heard of; none before they know that it has begun.
+    shown: Option<u64>,
     /// What was sent over associations that have ended.
     past: Past,
     error: Option<String>,
@@ -131,7 +133,8 @@ impl Sender {
             batch: Batch::default(),
             done: 0,
             ended: BTreeMap::new(),
-            takes_ahead: Arc::default(),
+            said: Arc::default(),
+            shown: None,
             past: Past::default(),
             error: None,
         }
@@ -243,7 +246,8 @@ impl Sender {
         let elapsed = self.begin.elapsed();
         self.past.add(Side::Sender, &self.association, elapsed);
         self.version = Version::of_peer(&association);
-        self.takes_ahead = Arc::default();
+        self.said = Arc::default();
+        self.shown = None;
         self.association = association;
         // What the receiver has of them, it has; that will be seen.
         self.ended.clear();
@@ -317,8 +321,8 @@ impl Sender {
                 pending.push(Sent { place, name: shown, bytes, begin, what });
                 return Ok(());
             }
-            Some(bytes) if bytes <= MOST_AHEAD && self.may_offer_ahead() => {
-                let version = Version::Third;
+            Some(bytes) if self.may_offer_ahead(bytes) => {
+                let version = ahead_version(bytes);
                 let offer = self.offer_of_file(following, &source);
                 let offer = Offer { version, pace: Ahead, ..offer };
                 self.say_beside(frame::offer(&offer), pending).await?;
@@ -328,6 +332,18 @@ impl Sender {
             _ => {}
         }
         self.settle_all(pending).await?;
+        self.send_alone(place, source, begin).await
+    }
+
+    /// Sends a file between whose offer and whose verdict nothing else is on its way.
+    async fn send_alone(
+        &mut self,
+        place: usize,
+        source: Source,
+        begin: Instant,
+    ) -> Result<(), SendError> {
+        let following = u32::try_from(self.batch.len() - place - 1).unwrap_or(u32::MAX);
+        let shown = name::shown(source.name().as_bytes());
         let file = match self.send_file(source, following).await {
             Outcome::Stored { digest, bytes, resumed } => {
                 FileReport::stored(shown, bytes, resumed, &digest, begin.elapsed())
@@ -340,8 +356,27 @@ impl Sender {
         Ok(())
     }
 
-    fn may_offer_ahead(&self) -> bool {
-        self.version >= Version::Second && self.takes_ahead.load(Relaxed)
+    fn may_offer_ahead(&self, bytes: u64) -> bool {
+        let said = self.said.load(Relaxed);
+        self.version >= Version::Second && said >= ahead_version(bytes) as u8
+    }
+
+    /// Lets observers know that so many bytes of an entry were sent, if those before it are done with.
+    fn show(&mut self, place: usize, (name, bytes): (&str, u64), sent: u64) {
+        if place != self.done {
+            return;
+        }
+        let shown = match self.shown {
+            Some(shown) => shown,
+            None => {
+                self.observer.hear(&Event::Begun { name: name.to_owned(), bytes });
+                0
+            }
+        };
+        self.shown = Some(sent);
+        if sent > shown {
+            self.observer.hear(&Event::Progress { bytes: sent - shown });
+        }
     }
 
     /// Takes note of what became of an entry. Those before it come first.
@@ -351,12 +386,11 @@ impl Sender {
             let file = match ended {
                 Ended::Now(file) => file,
                 Ended::AtOnce(file) => {
-                    let (name, bytes) = (file.name.clone(), file.bytes);
-                    self.observer.hear(&Event::Begun { name, bytes });
-                    self.observer.hear(&Event::Progress { bytes });
+                    self.show(self.done, (&file.name, file.bytes), file.bytes);
                     file
                 }
             };
+            self.shown = None;
             self.observer.hear(&Event::Ended { file: file.clone(), warning: None });
             self.files.add(file);
             self.done += 1;
@@ -387,7 +421,7 @@ impl Sender {
     }
 
     async fn hear(&mut self) -> Result<Frame, SendError> {
-        let next = next_frame(&self.association, &self.takes_ahead);
+        let next = next_frame(&self.association, &self.said);
         while_progressing(&self.association, self.idle_timeout, next).await?
     }
 }
@@ -406,28 +440,25 @@ async fn open(entry: Entry) -> Result<Result<Source, SourceError>, SendError> {
     Ok(spawn_blocking(open).await?)
 }
 
-/// The next frame that says something. Notes whether the receiver takes offers ahead.
-async fn next_frame(
-    association: &Association,
-    takes_ahead: &AtomicBool,
-) -> Result<Frame, SendError> {
+/// The version of an offer ahead of others of a file of so many bytes.
+fn ahead_version(bytes: u64) -> Version {
+    if bytes <= MOST_AHEAD { Version::Third } else { Version::Fourth }
+}
+
+/// The next frame that says something. Notes the version that the receiver says it knows.
+async fn next_frame(association: &Association, said: &AtomicU8) -> Result<Frame, SendError> {
     loop {
         let message = association.receive().await?.ok_or(SendError::ReceiverLeft)?;
-        if let Some(frame) = understand(message, takes_ahead)? {
+        if let Some(frame) = understand(message, said)? {
             return Ok(frame);
         }
     }
 }
 
-fn understand(
-    message: ReceivedMessage,
-    takes_ahead: &AtomicBool,
-) -> Result<Option<Frame>, SendError> {
+fn understand(message: ReceivedMessage, said: &AtomicU8) -> Result<Option<Frame>, SendError> {
     match Frame::decode(message).map_err(SendError::Protocol)? {
         Frame::Working(version) => {
-            if version >= Version::Third as u8 {
-                takes_ahead.store(true, Relaxed);
-            }
+            said.fetch_max(version, Relaxed);
             Ok(None)
         }
         frame => Ok(Some(frame)),

@@ -1,4 +1,6 @@
-//! Small files, whose content comes with the offer: a round trip for each would take longer than their content.
+//! Files that are offered without waiting for the answer to what came before: a round trip for each would take longer than their content.
+
+use std::fs;
 
 use sha2::{Digest as _, Sha256};
 
@@ -9,7 +11,7 @@ use crate::sink::Sink;
 
 /// Largest file whose content may come with its offer. It is in memory as a whole, at both ends.
 pub(crate) const MOST_EAGER: u64 = 64 << 10;
-/// Largest file that may be offered ahead of others, which is in memory as well, and is not gone on with after an outage.
+/// Largest file that is in memory as a whole if it is offered ahead of others, and is not gone on with after an outage.
 pub(crate) const MOST_AHEAD: u64 = 1 << 20;
 
 /// What became of a small file.
@@ -20,6 +22,8 @@ pub(crate) enum Outcome {
     Made,
     /// Its content is wanted.
     Wanted,
+    /// Something of it may be there: it has to be compared.
+    Alone,
     /// It is there already, or need not be.
     There(&'static str),
     /// It is not wanted; others may be.
@@ -27,11 +31,17 @@ pub(crate) enum Outcome {
     Failed(FileError),
 }
 
-/// Whether the content of a file that is offered is wanted.
-pub(crate) fn look(target: &Target, taken: u64) -> Outcome {
+/// Whether the content of a file that is offered is wanted. `part` is the hidden name of a larger one, under which some of it may have
+/// been kept.
+pub(crate) fn look(target: &Target, part: Option<&str>, taken: u64) -> Outcome {
+    let is_large = target.size.is_some_and(|size| size > MOST_AHEAD);
+    let is_kept =
+        part.is_some_and(|part| fs::symlink_metadata(target.directory.join(part)).is_ok());
     match target.look() {
         Err(error) => Outcome::Refused(error),
         Ok(Found::There(what)) => Outcome::There(what),
+        Ok(Found::SameSize(_)) if is_large => Outcome::Alone,
+        Ok(_) if is_kept => Outcome::Alone,
         Ok(Found::Nothing | Found::SameSize(_)) => {
             let room = check_room(&target.directory, target.size.unwrap_or(0), taken);
             room.map_or_else(Outcome::Refused, |()| Outcome::Wanted)
@@ -87,7 +97,6 @@ pub(crate) fn hand_on(sink: &Sink, target: Target, content: &[u8], claimed: Dige
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::path::Path;
 
     use super::*;

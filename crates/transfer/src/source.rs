@@ -104,6 +104,11 @@ impl Source {
         &self.name
     }
 
+    /// The same file, of which so many bytes are to be sent.
+    pub(crate) fn with_size(self, bytes: u64) -> Self {
+        Self { size: Some(bytes), ..self }
+    }
+
     /// Bytes that it had when it was opened, if that is known.
     pub(crate) fn size(&self) -> Option<u64> {
         self.size

@@ -163,8 +163,20 @@ impl Writer {
 
     /// Stores the file if its content has the digest `claimed`.
     pub(crate) async fn store(&mut self, claimed: Digest) -> Result<Finished, FileError> {
+        self.begin_to_store(claimed).await;
+        self.stored().await
+    }
+
+    /// The same without waiting for the end. [`stored`](Self::stored) does.
+    pub(crate) async fn begin_to_store(&self, claimed: Digest) {
         // If the thread has stopped, its outcome says why.
         let _ = self.orders.send(Order::Store(claimed)).await;
+        // It has written everything when it takes that: no content waits in memory while that of the next file comes.
+        let _ = self.orders.reserve_many(MESSAGES_AHEAD).await;
+    }
+
+    /// Waits until the file is stored. May be dropped and called again.
+    pub(crate) async fn stored(&mut self) -> Result<Finished, FileError> {
         self.outcome().await
     }
 

@@ -211,7 +211,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
         [] => default_addresses().into_iter().map(Zoned::from).collect(),
         named => named.to_vec(),
     };
-    let qlog = args.qlog.of_network()?;
+    let qlog = args.qlog.of_server()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
         let config = EndpointConfig {
             association,

@@ -163,7 +163,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .accept_hidden(args.taste.hidden)
         .limits(args.limits.of_peers());
     let progress = Progress::new(args.verbosity.verbosity())?;
-    let qlog = args.qlog.of_network()?;
+    let qlog = args.qlog.of_server()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
         let builder = qlog
             .attach(zoned::builder(&args.listen), "receive")

@@ -7,6 +7,9 @@ use crate::journal::Cell;
 use crate::stats::{Estimate, mean};
 use crate::study::Study;
 
+/// Most replications that are read: a table from elsewhere may name any number.
+const MOST_REPLICATIONS: usize = 1_000_000;
+
 /// The measures of all runs of a study.
 #[derive(Clone, Debug)]
 pub struct Dataset {
@@ -85,7 +88,10 @@ impl Dataset {
         let Observation { point, variant, replication, measure, value } = observation;
         let measures = self.study.measures().len();
         let place = point.saturating_mul(self.study.variants().len()).saturating_add(variant);
-        let Some(runs) = self.runs.get_mut(place).filter(|_| measure < measures) else { return };
+        if measure >= measures || replication >= MOST_REPLICATIONS {
+            return;
+        }
+        let Some(runs) = self.runs.get_mut(place) else { return };
         if runs.len() <= replication {
             runs.resize(replication + 1, None);
         }
@@ -114,5 +120,36 @@ impl Dataset {
     pub fn estimate(&self, point: usize, variant: usize, measure: usize) -> Option<Estimate> {
         let values: Vec<f64> = self.values(point, variant, measure).into_iter().flatten().collect();
         mean(&values, self.study.confidence())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use polypath_sim::document::Document;
+
+    use super::*;
+    use crate::study::Reading;
+
+    #[test]
+    fn absurd_numbers_in_a_table_take_no_memory() {
+        let text = include_str!("../../../../studies/asymmetry.toml");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+        let document = Document::parse("asymmetry.toml", text).expect("a document");
+        let study = Study::from_document(&document, &folder, Reading::default()).expect("a study");
+        let observation = |point, replication| Observation {
+            point,
+            variant: 0,
+            replication,
+            measure: 0,
+            value: Some(1.0),
+        };
+        let data = Dataset::of(
+            study,
+            [(0, usize::MAX), (usize::MAX, 0), (0, MOST_REPLICATIONS), (0, 1)]
+                .map(|(point, replication)| observation(point, replication)),
+        );
+        assert_eq!(data.values(0, 0, 0), [None, Some(1.0)]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -223,7 +224,7 @@ impl Table {
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let file =
             open_file(path).map_err(|error| TableError::Io { path: path.to_owned(), error })?;
-        let reader = SerializedFileReader::new(file)
+        let reader = guarded(|| SerializedFileReader::new(file))
             .map_err(|error| TableError::Parquet { path: path.to_owned(), error })?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = schema.columns().iter().map(|column| column.name().to_owned()).collect();
@@ -258,11 +259,20 @@ impl Table {
     ) -> Result<(), E> {
         for number in 0..self.reader.num_row_groups() {
             let wrong = |error| TableError::Parquet { path: self.path.clone(), error };
-            let group = self.reader.get_row_group(number).map_err(wrong)?;
-            let read: Result<Vec<Vec<Cell>>, ParquetError> =
-                columns.iter().map(|column| read_column(&*group, *column)).collect();
-            let mut cells: Vec<_> = read.map_err(wrong)?.into_iter().map(Vec::into_iter).collect();
-            for _ in 0..group.metadata().num_rows() {
+            let group = guarded(|| self.reader.get_row_group(number)).map_err(wrong)?;
+            let read = guarded(|| {
+                columns.iter().map(|column| read_column(&*group, *column)).collect::<Result<_, _>>()
+            });
+            let read: Vec<Vec<Cell>> = read.map_err(wrong)?;
+            // What the file says of itself is believed only as far as it is there.
+            let rows = read.first().map_or(0, Vec::len);
+            if i64::try_from(rows) != Ok(group.metadata().num_rows()) {
+                let message =
+                    format!("{} rows announced, {rows} found", group.metadata().num_rows());
+                return Err(wrong(ParquetError::General(message)).into());
+            }
+            let mut cells: Vec<_> = read.into_iter().map(Vec::into_iter).collect();
+            for _ in 0..rows {
                 let row: Vec<Cell> =
                     cells.iter_mut().map(|column| column.next().unwrap_or_default()).collect();
                 each(&row)?;
@@ -270,6 +280,12 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// Reads with the library, which panics at some damaged files.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let damaged = |_| Err(ParquetError::General("it is damaged".into()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
 }
 
 fn read_column(group: &dyn RowGroupReader, column: usize) -> Result<Vec<Cell>, ParquetError> {
@@ -290,7 +306,8 @@ fn cells_of<T: DataType>(
     rows: usize,
     cell: impl Fn(T::T) -> Cell,
 ) -> Result<Vec<Cell>, ParquetError> {
-    let (mut levels, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let room = rows.min(GROUP);
+    let (mut levels, mut values) = (Vec::with_capacity(room), Vec::with_capacity(room));
     while levels.len() < rows {
         let (read, _, _) =
             reader.read_records(rows - levels.len(), Some(&mut levels), None, &mut values)?;
@@ -358,5 +375,40 @@ mod tests {
             assert_eq!(one.or(other), both);
             assert_eq!(other.or(one), both);
         }
+    }
+
+    #[test]
+    fn a_table_that_was_changed_is_read_or_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("table.parquet");
+        let columns = vec![
+            Column { name: "point".into(), kind: Kind::Int },
+            Column { name: "text".into(), kind: Kind::Text },
+        ];
+        let mut writer = TableWriter::create(&path, columns).expect("a file");
+        for n in 0..3 {
+            writer.push([Cell::Int(n), Cell::Text(format!("row {n}"))]).expect("room");
+        }
+        writer.finish().expect("written");
+        let whole = fs::read(&path).expect("a table");
+        let mut refused = 0;
+        for place in 0..whole.len() {
+            for other in [0, 1, 2, 0x7f, 0x80, 0xfe, 0xff, whole[place] ^ 0x10, whole[place] ^ 1] {
+                let mut changed = whole.clone();
+                changed[place] = other;
+                fs::write(&path, &changed).expect("room");
+                let mut rows = 0;
+                let read = Table::open(&path).and_then(|table| {
+                    let columns = [table.column("point")?, table.column("text")?];
+                    table.rows(&columns, |_| {
+                        rows += 1;
+                        Ok(())
+                    })
+                });
+                assert!(rows <= 3, "{rows} rows with {other:#x} at {place}");
+                refused += usize::from(read.is_err());
+            }
+        }
+        assert!(refused > whole.len(), "{refused}");
     }
 }

@@ -9,11 +9,12 @@ use std::time::Instant;
 use polypath::text::with_causes;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::ahead::Kept;
 use super::{Receiver, hear, violation};
 use crate::destination::{FileError, check_room, make_directories};
 use crate::error::{ReceiveError, Violation};
 use crate::event::Event;
-use crate::frame::{self, Answer, Digest, Frame, Offer};
+use crate::frame::{self, Answer, Digest, Frame, Offer, Version};
 use crate::ledger::Reservation;
 use crate::name;
 use crate::report::FileReport;
@@ -23,13 +24,27 @@ use crate::wait::with_signs_of_life;
 /// Most files of a sender that are stored at a time, each of which is in memory.
 const MOST_JOBS: usize = 16;
 
+/// Most of them that a thread of their own stores.
+const MOST_THREADS: usize = 4;
+
 /// Bytes of those after which no more are taken in.
 const MOST_BYTES: u64 = 1 << 20;
 /// Most files whose content was asked for and has not come.
 const MOST_AWAITED: usize = 10_000;
 
+/// Those of them that are not stored in one piece. Each has room that is promised to it.
+const MOST_LARGE: usize = 64;
+
 /// Files whose content is to come, in this order.
-pub(super) type Awaited = VecDeque<(Offer, Option<Reservation>)>;
+pub(super) type Awaited = VecDeque<Expected>;
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Expected {
+    pub(super) offer: Offer,
+    /// None if it is to be offered once more, for itself.
+    pub(super) promised: Option<Reservation>,
+}
 
 /// Files and directories that are being stored, in the order of their offers.
 pub(super) type Jobs = VecDeque<Job>;
@@ -41,7 +56,7 @@ pub(super) struct Job {
     claimed: Digest,
     begin: Instant,
     reservation: Option<Reservation>,
-    /// Bytes of content that it has.
+    /// Bytes of content that it has in memory.
     bytes: u64,
     work: Work,
 }
@@ -50,6 +65,8 @@ pub(super) struct Job {
 enum Work {
     Running(JoinHandle<Outcome>),
     Done(Outcome),
+    /// A file that its own thread stores.
+    Kept(Box<Kept>),
 }
 
 impl Job {
@@ -58,20 +75,39 @@ impl Job {
         Self { offer, claimed: Digest::default(), begin, reservation: None, bytes: 0, work }
     }
 
+    /// A file of which all content has come, and which its own thread stores.
+    pub(super) fn kept(offer: Offer, claimed: Digest, kept: Kept) -> Self {
+        let (begin, work) = (Instant::now(), Work::Kept(Box::new(kept)));
+        Self { offer, claimed, begin, reservation: None, bytes: 0, work }
+    }
+
+    /// Whether its own thread stores it.
+    fn is_kept(&self) -> bool {
+        matches!(self.work, Work::Kept(_))
+    }
+
     /// Waits for its end. May be dropped and called again.
     async fn end(&mut self) {
-        if let Work::Running(thread) = &mut self.work {
-            let outcome = thread.await.unwrap_or_else(|error| Outcome::Failed(error.into()));
-            self.work = Work::Done(outcome);
+        match &mut self.work {
+            Work::Running(thread) => {
+                let outcome = thread.await.unwrap_or_else(|error| Outcome::Failed(error.into()));
+                self.work = Work::Done(outcome);
+            }
+            Work::Kept(kept) => kept.end().await,
+            Work::Done(_) => {}
         }
     }
 
     /// What became of it, which is for the report, and what went wrong after it was stored. The sender hears the frame.
     fn conclude(self) -> Concluded {
         let (shown, size) = (name::shown(&self.offer.name), self.offer.size.unwrap_or(0));
-        let Work::Done(outcome) = self.work else {
-            let file = FileReport::failed(shown, with_causes(&FileError::Ended));
-            return Concluded::Failed(file, FileError::Ended);
+        let outcome = match self.work {
+            Work::Done(outcome) => outcome,
+            Work::Kept(kept) => return Concluded::Kept(kept),
+            Work::Running(_) => {
+                let file = FileReport::failed(shown, with_causes(&FileError::Ended));
+                return Concluded::Failed(file, FileError::Ended);
+            }
         };
         match outcome {
             Outcome::Made => {
@@ -85,6 +121,7 @@ impl Job {
                 Concluded::Stored(file, stored.warning)
             }
             Outcome::Wanted => Concluded::Wanted(self.offer, self.reservation),
+            Outcome::Alone => Concluded::Alone(self.offer),
             Outcome::There(what) => {
                 Concluded::There(FileReport::there(shown, what.to_owned()), what)
             }
@@ -98,6 +135,8 @@ impl Job {
 
 enum Concluded {
     Wanted(Offer, Option<Reservation>),
+    Alone(Offer),
+    Kept(Box<Kept>),
     Stored(FileReport, Option<String>),
     There(FileReport, &'static str),
     Refused(Offer, String),
@@ -111,7 +150,8 @@ impl Receiver {
             // What is handed on keeps its order.
             let most = if self.rules.sink.is_some() { 1 } else { MOST_JOBS };
             let bytes: u64 = self.jobs.iter().map(|job| job.bytes).sum();
-            let is_full = self.jobs.len() >= most || bytes >= MOST_BYTES;
+            let threads = self.jobs.iter().filter(|job| job.is_kept()).count();
+            let is_full = self.jobs.len() >= most || bytes >= MOST_BYTES || threads >= MOST_THREADS;
             let Some(first) = self.jobs.front_mut() else { return self.hear().await };
             // The sender may be waiting for this side: its silence says nothing.
             tokio::select! {
@@ -147,7 +187,10 @@ impl Receiver {
                         None,
                     );
                 }
-                Some(Concluded::Wanted(..)) | None => {}
+                Some(Concluded::Kept(kept)) => {
+                    let _ = self.conclude_kept(*kept);
+                }
+                Some(Concluded::Wanted(..) | Concluded::Alone(_)) | None => {}
             }
         }
         self.awaited.clear();
@@ -161,10 +204,20 @@ impl Receiver {
                 self.conclude_at_once(file, warning);
                 self.say(frame::verdict(&Ok(()))).await
             }
-            Concluded::Wanted(offer, reservation) => {
-                self.awaited.push_back((offer, reservation));
+            Concluded::Wanted(offer, promised) => {
+                self.awaited.push_back(Expected { offer, promised });
                 self.say(frame::answer(&Answer::From(0))).await
             }
+            Concluded::Alone(offer) => {
+                // It counts when it is offered once more.
+                self.account.withdrawn(offer.size.unwrap_or(0));
+                self.awaited.push_back(Expected { offer, promised: None });
+                self.say(frame::answer(&Answer::Alone)).await
+            }
+            Concluded::Kept(kept) => match self.conclude_kept(*kept) {
+                Ok(()) => self.say(frame::verdict(&Ok(()))).await,
+                Err(error) => self.fail_all(error).await,
+            },
             Concluded::There(file, what) => {
                 self.conclude(file, None);
                 self.say(frame::answer(&Answer::There(what.to_owned()))).await
@@ -172,11 +225,16 @@ impl Receiver {
             Concluded::Refused(offer, reason) => self.refuse(&offer, reason).await,
             Concluded::Failed(file, error) => {
                 self.conclude(file, None);
-                self.abandon_jobs().await;
-                self.refuse_rest(with_causes(&error)).await;
-                Err(error.into())
+                self.fail_all(error).await
             }
         }
+    }
+
+    /// A file has failed, and with it those that come after it.
+    async fn fail_all(&mut self, error: FileError) -> Result<(), ReceiveError> {
+        self.abandon_jobs().await;
+        self.refuse_rest(with_causes(&error)).await;
+        Err(error.into())
     }
 
     /// Reports a file as if it had begun and ended now: others were on their way since.
@@ -246,10 +304,11 @@ impl Receiver {
     /// Begins to look whether a file is wanted whose content comes after other offers.
     pub(super) fn receive_ahead(&mut self, offer: Offer) -> Result<(), ReceiveError> {
         let (begin, size) = (Instant::now(), offer.size.unwrap_or(u64::MAX));
-        if size > MOST_AHEAD {
+        let is_large = size > MOST_AHEAD;
+        if is_large && (offer.version < Version::Fourth || offer.size.is_none()) {
             return Err(violation(Violation::EagerSize(size)));
         }
-        if self.awaited.len() >= MOST_AWAITED {
+        if self.awaited.len() >= MOST_AWAITED || is_large && self.large_awaited() >= MOST_LARGE {
             return Err(violation(Violation::EndlessOffers(offer.following)));
         }
         let job = match self.reserve_small(&offer) {
@@ -258,8 +317,9 @@ impl Receiver {
                 let work = match self.rules.sink {
                     Some(_) => Work::Done(Outcome::Wanted),
                     None => {
+                        let part = self.part(&offer, &name).filter(|_| is_large);
                         let (target, taken) = (self.target(&offer, name), self.taken(size));
-                        Work::Running(spawn_blocking(move || look(&target, taken)))
+                        Work::Running(spawn_blocking(move || look(&target, part.as_deref(), taken)))
                     }
                 };
                 let (claimed, reservation) = (Digest::default(), Some(reservation));
@@ -271,14 +331,23 @@ impl Receiver {
         Ok(())
     }
 
+    fn large_awaited(&self) -> usize {
+        let sizes = self.awaited.iter().filter_map(|expected| expected.offer.size);
+        sizes.filter(|size| *size > MOST_AHEAD).count()
+    }
+
     /// Receives the content of the first file that waits for it, of which this is the first frame, and begins to store it.
     pub(super) async fn receive_awaited(&mut self, first: Frame) -> Result<(), ReceiveError> {
         let begin = Instant::now();
-        let Some((offer, reservation)) = self.awaited.pop_front() else { return Ok(()) };
+        let Some(Expected { offer, promised }) = self.awaited.pop_front() else { return Ok(()) };
         let size = offer.size.unwrap_or(0);
+        if size > MOST_AHEAD {
+            return self.receive_large(offer, promised, first).await;
+        }
         let (content, claimed) = self.hear_small(size, first).await?;
         let name = String::from_utf8_lossy(&offer.name).into_owned();
         let work = self.store_small(&offer, name, (content, claimed));
+        let reservation = promised;
         self.jobs.push_back(Job { offer, claimed, begin, reservation, bytes: size, work });
         Ok(())
     }
@@ -316,7 +385,7 @@ impl Receiver {
     }
 
     /// Free bytes of the disk that a file with room for `size` bytes may not have.
-    fn taken(&self, size: u64) -> u64 {
+    pub(super) fn taken(&self, size: u64) -> u64 {
         let promised = self.ledger.unwritten().saturating_sub(size);
         promised.saturating_add(self.rules.keep_free)
     }

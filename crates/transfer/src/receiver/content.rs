@@ -2,7 +2,7 @@
 
 use polypath::ReceivedMessage;
 
-use super::{Receiver, Stop, violation};
+use super::{Current, Receiver, Stop, violation};
 use crate::destination::FileError;
 use crate::error::{ReceiveError, Violation};
 use crate::event::Event;
@@ -15,21 +15,14 @@ const LONGEST_MESSAGE: usize = 512 << 10;
 
 impl Receiver {
     /// Receives and stores the file that was begun.
-    pub(super) async fn take_content(&mut self, offer: &Offer, offset: u64) -> Result<(), Stop> {
-        let Some(current) = &self.current else { return Ok(()) };
-        let (name, bytes) = (current.name.clone(), offer.size.unwrap_or(0));
-        self.observer.hear(&Event::Begun { name: name.clone(), bytes });
-        if offset > 0 {
-            self.observer.hear(&Event::Resumed { name, bytes: offset });
-        }
-        let claimed = self.collect(offer.size).await?;
+    pub(super) async fn take_content(&mut self, offer: &Offer) -> Result<(), Stop> {
+        self.show();
+        let claimed = self.collect(offer.size, None).await?;
         let Some(current) = &mut self.current else { return Ok(()) };
         let storing = current.writer.store(claimed);
         let finished = match offer.version {
             Version::First => storing.await?,
-            Version::Second | Version::Third => {
-                with_signs_of_life(&self.association, storing).await?
-            }
+            _ => with_signs_of_life(&self.association, storing).await?,
         };
         if let Some(current) = self.current.take() {
             let file = current.finished(&finished);
@@ -39,11 +32,44 @@ impl Receiver {
         Ok(())
     }
 
-    /// Hands content to the writer until the end, and gives the digest that the peer claims.
-    async fn collect(&mut self, size: Option<u64>) -> Result<Digest, Stop> {
+    /// Lets observers know how far the file has come. They hear of files one after the other: those before it come first.
+    fn show(&mut self) {
+        if !self.jobs.is_empty() {
+            return;
+        }
+        let Some(current) = &mut self.current else { return };
+        let Current { resumed, received, .. } = *current;
+        let shown = match current.shown {
+            Some(shown) => shown,
+            None => {
+                let (name, bytes) = (current.name.clone(), current.size.unwrap_or(0));
+                self.observer.hear(&Event::Begun { name: name.clone(), bytes });
+                if resumed > 0 {
+                    self.observer.hear(&Event::Resumed { name, bytes: resumed });
+                }
+                resumed
+            }
+        };
+        current.shown = Some(received);
+        if received > shown {
+            self.observer.hear(&Event::Progress { bytes: received - shown });
+        }
+    }
+
+    /// Hands content to the writer until the end, and gives the digest that the peer claims. What is still being stored of other files
+    /// is reported meanwhile. `first` has come already.
+    pub(super) async fn collect(
+        &mut self,
+        size: Option<u64>,
+        mut first: Option<Frame>,
+    ) -> Result<Digest, Stop> {
         loop {
             let received = self.current.as_ref().map_or(0, |current| current.received);
-            match self.hear().await?.ok_or(ReceiveError::SenderStopped)? {
+            let next = match first.take() {
+                Some(frame) => frame,
+                None => self.hear_beside_jobs().await?.ok_or(ReceiveError::SenderStopped)?,
+            };
+            match next {
                 Frame::Data(message) if message.len() > LONGEST_MESSAGE => {
                     return Err(violation(Violation::LongMessage(message.len())).into());
                 }
@@ -57,7 +83,7 @@ impl Receiver {
                         None => self.grow(bytes)?,
                     }
                     self.write(message).await?;
-                    self.observer.hear(&Event::Progress { bytes });
+                    self.show();
                 }
                 Frame::End(_) if size.is_some_and(|size| received < size) => {
                     let offered = size.unwrap_or(0);

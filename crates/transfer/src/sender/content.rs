@@ -1,7 +1,7 @@
 //! A file whose content waits for the receiver's answer.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU8;
 
 use polypath::Association;
 
@@ -12,6 +12,9 @@ use crate::frame::{self, Answer, Digest, Frame};
 use crate::reader::{Beginning, Reader, prove};
 use crate::source::Source;
 use crate::wait::with_signs_of_life;
+
+/// Where an answer has no place.
+const ALREADY: &str = "a second time for one file";
 
 impl Sender {
     pub(super) async fn send_file(&mut self, source: Source, following: u32) -> Outcome {
@@ -38,6 +41,7 @@ impl Sender {
             Answer::Refused(reason) => return Ok(Outcome::Refused(refused(&reason))),
             Answer::There(what) => return Ok(Outcome::There(what)),
             Answer::From(_) | Answer::Prove(_) => {}
+            Answer::Alone => return Err(out_of_turn(&Frame::Answer(Answer::Alone), ALREADY)),
         }
         let (name, bytes) = (source.name().to_owned(), source.size().unwrap_or(0));
         self.observer.hear(&Event::Begun { name: name.clone(), bytes });
@@ -45,13 +49,13 @@ impl Sender {
         if resumed > 0 {
             self.observer.hear(&Event::Resumed { name, bytes: resumed });
         }
-        let (association, takes_ahead) = (self.association.clone(), Arc::clone(&self.takes_ahead));
+        let (association, said) = (self.association.clone(), Arc::clone(&self.said));
         let longest = self.send_buffer.min(association.stats().peer_window_bytes);
         let size = message_size(&association.path_stats(), longest);
         let mut reader = Reader::start(source, from, size).map_err(SendError::NoThread)?;
         let (digest, sent) = tokio::select! {
             biased;
-            early = early_frame(&association, &takes_ahead) => return Err(early),
+            early = early_frame(&association, &said) => return Err(early),
             sent = self.send_content(&mut reader) => sent?,
         };
         self.finish(&digest).await?;
@@ -88,8 +92,8 @@ impl Sender {
                 Some((offset, digest)) => Beginning { offset, digest },
                 None => return Err(SendError::WrongOffset(wanted)),
             },
-            Answer::Prove(_) => {
-                return Err(out_of_turn(&Frame::Answer(answer), "a second time for one file"));
+            Answer::Prove(_) | Answer::Alone => {
+                return Err(out_of_turn(&Frame::Answer(answer), ALREADY));
             }
         };
         Ok((source, from, answer))
@@ -118,8 +122,8 @@ impl Sender {
 }
 
 /// The receiver says something before it has the whole file.
-async fn early_frame(association: &Association, takes_ahead: &AtomicBool) -> SendError {
-    match next_frame(association, takes_ahead).await {
+async fn early_frame(association: &Association, said: &AtomicU8) -> SendError {
+    match next_frame(association, said).await {
         Ok(Frame::Verdict(Err(reason))) => SendError::ReceiverFailed(reason),
         Ok(other) => out_of_turn(&other, "before the end of the file"),
         Err(error) => error,

@@ -1,5 +1,5 @@
-//! Directories, small files with their content, and offers of files that are somewhat larger, which are sent without waiting for the
-//! answer to those before.
+//! Directories, small files with their content, and offers of larger ones, which are sent without waiting for the answer to those
+//! before.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -13,15 +13,18 @@ use tokio::task::spawn_blocking;
 use super::{Ended, Sender, message_size, next_frame, open, out_of_turn, refused, understand};
 use crate::error::SendError;
 use crate::frame::{self, Answer, Digest, Frame};
-use crate::reader::read_small;
+use crate::reader::{Beginning, Reader, read_small};
 use crate::report::FileReport;
-use crate::source::SourceError;
+use crate::small::MOST_AHEAD;
+use crate::source::{Source, SourceError};
 use crate::wait::while_progressing;
 
 /// Most of them that are on their way.
 const MOST: usize = 4096;
-/// Most bytes of them. After an outage they are sent again.
+/// Most bytes of them. After an outage those of files of a megabyte and less are sent again.
 const MOST_BYTES: u64 = 16 << 20;
+/// What a larger file counts at most, so that several are on their way.
+const MOST_OF_ONE: u64 = 4 << 20;
 
 /// What was sent and not answered yet, in order.
 #[derive(Debug, Default)]
@@ -30,7 +33,7 @@ pub(super) struct Pending {
     bytes: u64,
     /// Answers that came while others were being sent.
     heard: VecDeque<Frame>,
-    /// Files that were offered ahead, and whose content is wanted now.
+    /// Files that were offered ahead, and whose content is wanted now, or which are to be offered once more.
     wanted: VecDeque<Sent>,
 }
 
@@ -51,13 +54,15 @@ pub(super) enum What {
     Directory,
     /// The offer of a file, without its content.
     Offer,
+    /// The same, to be made once more.
+    Again,
     /// The content of a file.
     Content(Digest),
 }
 
 impl Pending {
     pub(super) fn push(&mut self, sent: Sent) {
-        self.bytes += sent.bytes;
+        self.bytes += sent.weight();
         self.sent.push_back(sent);
     }
 
@@ -69,8 +74,23 @@ impl Pending {
 
     fn pop(&mut self) -> Option<Sent> {
         let sent = self.sent.pop_front()?;
-        self.bytes -= sent.bytes;
+        self.bytes -= sent.weight();
         Some(sent)
+    }
+
+    /// Takes the report of a failure out that has come, though answers before it were not dealt with.
+    fn take_failure(&mut self) -> Option<SendError> {
+        let failure = self.heard.iter_mut().find_map(|frame| match frame {
+            Frame::Verdict(Err(reason)) => Some(std::mem::take(reason)),
+            _ => None,
+        });
+        failure.map(SendError::ReceiverFailed)
+    }
+}
+
+impl Sent {
+    fn weight(&self) -> u64 {
+        self.bytes.min(MOST_OF_ONE)
     }
 }
 
@@ -99,6 +119,10 @@ impl Sender {
                 pending.wanted.push_back(first);
                 return Ok(());
             }
+            (Frame::Answer(Answer::Alone), What::Offer) => {
+                pending.wanted.push_back(Sent { what: What::Again, ..first });
+                return Ok(());
+            }
             (Frame::Verdict(Ok(())), What::Directory) => Ended::Now(FileReport::directory(name)),
             (Frame::Verdict(Ok(())), What::Content(digest)) => {
                 let elapsed = first.begin.elapsed();
@@ -123,10 +147,51 @@ impl Sender {
             let (name, bytes) = (wanted.name.clone(), wanted.bytes);
             let gone = |error: &SourceError| SendError::Changed { name, error: with_causes(error) };
             let source = open(entry).await?.map_err(|error| gone(&error))?;
+            if wanted.what == What::Again {
+                while !pending.sent.is_empty() {
+                    self.settle(pending).await?;
+                }
+                self.send_alone(wanted.place, source, wanted.begin).await?;
+                continue;
+            }
+            if bytes > MOST_AHEAD {
+                self.send_large(source, wanted, pending).await?;
+                continue;
+            }
             let (content, digest) = spawn_blocking(move || read_small(source, bytes)).await??;
             self.send_small((content, digest), pending).await?;
             pending.push(Sent { what: What::Content(digest), ..wanted });
         }
+        Ok(())
+    }
+
+    /// Sends the content of a file of any size, and takes in answers meanwhile.
+    async fn send_large(
+        &mut self,
+        source: Source,
+        wanted: Sent,
+        pending: &mut Pending,
+    ) -> Result<(), SendError> {
+        // It was offered with this size, and may have grown since.
+        let source = source.with_size(wanted.bytes);
+        let longest = self.send_buffer.min(self.association.stats().peer_window_bytes);
+        let size = message_size(&self.association.path_stats(), longest);
+        let mut reader =
+            Reader::start(source, Beginning::default(), size).map_err(SendError::NoThread)?;
+        let mut sent = 0;
+        while let Some(content) = reader.content.recv().await {
+            let bytes = content.len() as u64;
+            self.pace.wait(bytes).await;
+            self.say_beside(frame::data(content), pending).await?;
+            if let Some(failure) = pending.take_failure() {
+                return Err(failure);
+            }
+            sent += bytes;
+            self.show(wanted.place, (&wanted.name, wanted.bytes), sent);
+        }
+        let digest = reader.digest().await?;
+        self.say_beside(frame::end(&digest), pending).await?;
+        pending.push(Sent { what: What::Content(digest), ..wanted });
         Ok(())
     }
 
@@ -135,7 +200,7 @@ impl Sender {
         while pending.heard.len() < pending.sent.len()
             && let Ok(Some(message)) = self.association.try_receive()
         {
-            if let Some(frame) = understand(message, &self.takes_ahead)? {
+            if let Some(frame) = understand(message, &self.said)? {
                 pending.heard.push_back(frame);
             }
         }
@@ -165,7 +230,7 @@ impl Sender {
         message: Message,
         pending: &mut Pending,
     ) -> Result<(), SendError> {
-        let (association, takes_ahead) = (&self.association, &self.takes_ahead);
+        let (association, said) = (&self.association, &self.said);
         let Pending { sent, heard, .. } = pending;
         let said = async {
             let mut sending = pin!(association.send(message));
@@ -173,7 +238,7 @@ impl Sender {
                 tokio::select! {
                     biased;
                     said = &mut sending => return Ok(said?),
-                    frame = next_frame(association, takes_ahead), if heard.len() < sent.len() => {
+                    frame = next_frame(association, said), if heard.len() < sent.len() => {
                         heard.push_back(frame?);
                     }
                 }

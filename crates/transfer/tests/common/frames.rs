@@ -43,6 +43,11 @@ pub(crate) fn offer_ahead(following: u32, size: u64, name: &[u8]) -> Message {
     offer_of(3, (following, size), &metadata(FILE, AHEAD), name)
 }
 
+/// An offer of version 4, which may be of any size.
+pub(crate) fn large_offer_ahead(following: u32, size: u64, name: &[u8]) -> Message {
+    offer_of(4, (following, size), &metadata(FILE, AHEAD), name)
+}
+
 fn metadata(kind: u8, flags: u8) -> Vec<u8> {
     let mut more = vec![kind, flags];
     more.put_u32(0o7777);

@@ -69,7 +69,8 @@ impl Default for TcpSettings {
 }
 
 impl Scenario {
-    /// Whether the hosts of a pair have an association: not if all flows between them use UDP or TCP, or one is external.
+    /// Whether the hosts of a pair have an association: not if all flows between them use UDP or TCP, or one is
+    /// external.
     pub fn has_association(&self, pair: usize) -> bool {
         let hosts = self.pairs.get(pair).map(|pair| pair.hosts).into_iter().flatten();
         if hosts.into_iter().any(|host| self.is_external(host)) {

@@ -125,8 +125,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds a table of the keys of `schema` at `path`, required keys first. Returns the definitions of tables below it, the
-    /// first last.
+    /// Adds a table of the keys of `schema` at `path`, required keys first. Returns the definitions of tables below it,
+    /// the first last.
     fn add(&mut self, path: &str, schema: &'a Value) -> Vec<(String, String)> {
         let mut keys = Vec::new();
         let required = |name: &str| {

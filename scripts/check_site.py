@@ -245,14 +245,16 @@ def main(arguments: list[str]) -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(book)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as profile:
-        browser = Browser(program, Path(profile))
+        browser, count = Browser(program, Path(profile)), 0
         try:
-            faults = list(check(browser, f"http://127.0.0.1:{server.server_port}", book, pictures))
+            for fault in check(browser, f"http://127.0.0.1:{server.server_port}", book, pictures):
+                print(fault, flush=True)
+                count += 1
         finally:
             browser.close()
             server.shutdown()
-    print("\n".join(faults) if faults else "site: in order")
-    return 1 if faults else 0
+    print("site: see above" if count else "site: in order")
+    return 1 if count else 0
 
 
 if __name__ == "__main__":

@@ -164,7 +164,8 @@ fuzz() {
 docs() {
     have mdbook && return
     say "setup: building mdbook $MDBOOK into ${CARGO_HOME:-$HOME/.cargo}/bin (once, some minutes)"
-    env -u CARGO_TARGET_DIR cargo install --quiet --locked --debug "mdbook@$MDBOOK"
+    # Without its server, which is most of what there is to compile.
+    env -u CARGO_TARGET_DIR cargo install --quiet --locked --debug --no-default-features --features search "mdbook@$MDBOOK"
 }
 
 release() {

@@ -91,20 +91,38 @@ lint-no-std:
 lint-scripts:
 	scripts/check_scripts.sh
 
-.PHONY: docs
+.PHONY: docs test-docs
 docs: setup-docs ## the documentation as a site with offline search, in target/book; broken links are errors
 	cd docs && mdbook build --dest-dir "$(abspath $(TARGET_DIR))/book"
 	scripts/check_book.py "$(TARGET_DIR)/book"
 	@echo "docs: $(abspath $(TARGET_DIR))/book/index.html"
 
+test-docs: docs ## the site in Chromium: navigation, search, phone width, dark; pictures in target/book-pictures
+	scripts/check_site.py "$(TARGET_DIR)/book" "$(TARGET_DIR)/book-pictures"
+
 .PHONY: install-capi
 install-capi: ## library, header and polypath.pc of the sockets API for C programs, and `polypath`, below PREFIX (/usr/local); DESTDIR for packages
 	scripts/install_capi.sh
 
-.PHONY: release-check
-release-check: setup-rust ## whether the crates and the Python wheel can be built and installed from their packages alone, and the MSRV; minutes
+.PHONY: release-check deb static image targets sbom
+release-check: setup-rust deb static image targets sbom ## all of a release: Debian packages, static program, image, other systems, SBOM; then crates and wheel from their packages alone, and the MSRV; an hour
 	scripts/check_packages.py
 	tests/python/run.sh wheel
+
+deb: setup-rust ## Debian packages, in target/dist
+	scripts/make_deb.sh
+
+static: setup-rust ## an archive with the program linked statically, in target/dist; it runs on every Linux of this processor
+	scripts/make_static.sh
+
+image: setup-rust ## a container image of the static program, with podman or docker
+	scripts/make_image.sh
+
+targets: setup-rust ## whether the program compiles for arm64, macOS and Windows
+	scripts/check_targets.sh
+
+sbom: setup-rust setup-release ## the software bill of materials (CycloneDX), in target/dist
+	scripts/make_sbom.sh
 
 .PHONY: bench bench-net
 bench: setup-rust ## benchmarks: a table, and target/bench.json
@@ -144,6 +162,6 @@ fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)
 	    cargo fuzz run --sanitizer none "$$target" "fuzz/corpus/$$target" $$seeds -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
 	done
 
-.PHONY: setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs
-setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs: setup-%:
+.PHONY: setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs setup-release
+setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs setup-release: setup-%:
 	@scripts/setup.sh $*

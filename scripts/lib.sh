@@ -37,3 +37,18 @@ build_programs() {
     cargo build --profile optimized --workspace --locked --lib --bin polypath --example interop_peer
     POLYPATH_PROGRAMS=$(target_dir)/optimized
 }
+
+# The version of all crates.
+project_version() { sed -n 's/^version = "\(.*\)"/\1/p' "$(root_dir)/Cargo.toml" | head -n 1; }
+
+# The time of the commit, for packages that are the same whenever they are made.
+source_date() { printf '%s\n' "${SOURCE_DATE_EPOCH:-$(git -C "$(root_dir)" log -1 --format=%ct)}"; }
+
+# Installs the standard library for a target: add_target TARGET
+add_target() {
+    local installed
+    installed=$(rustup target list --installed)
+    [[ $'\n'$installed$'\n' == *$'\n'$1$'\n'* ]] && return
+    say "setup: adding the target $1 to the toolchain"
+    rustup target add "$1"
+}

@@ -9,6 +9,7 @@
 #   interop   libusrsctp-dev, user-mode-linux, busybox-static, iperf3, lksctp-tools, libsctp-dev and the compiler for programs in C
 #   fuzz      cargo-fuzz, a C++ compiler
 #   docs      mdbook
+#   release   cargo-cyclonedx
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/lib.sh
@@ -16,6 +17,7 @@ source scripts/lib.sh
 CARGO_DENY=0.20.2
 CARGO_FUZZ=0.13.2
 MDBOOK=0.5.4
+CARGO_CYCLONEDX=0.5.9
 APT_UPDATED=
 
 as_root() {
@@ -162,10 +164,16 @@ fuzz() {
 docs() {
     have mdbook && return
     say "setup: building mdbook $MDBOOK into ${CARGO_HOME:-$HOME/.cargo}/bin (once, some minutes)"
-    env -u CARGO_TARGET_DIR cargo install --quiet --locked --debug "mdbook@$MDBOOK"
+    # Without its server, which is most of what there is to compile.
+    env -u CARGO_TARGET_DIR cargo install --quiet --locked --debug --no-default-features --features search "mdbook@$MDBOOK"
 }
 
-[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|interop|fuzz|docs ..."
+release() {
+    python_check
+    cargo_tool cyclonedx "$CARGO_CYCLONEDX"
+}
+
+[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|interop|fuzz|docs|release ..."
 for group in "$@"; do
     case $group in
         rust) rust ;;
@@ -174,6 +182,7 @@ for group in "$@"; do
         interop) optional interop other_stacks ;;
         fuzz) fuzz ;;
         docs) docs ;;
-        *) die "scripts/setup.sh knows rust, lint, test, interop, fuzz and docs, not $group" ;;
+        release) release ;;
+        *) die "scripts/setup.sh knows rust, lint, test, interop, fuzz, docs and release, not $group" ;;
     esac
 done

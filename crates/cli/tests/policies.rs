@@ -31,6 +31,10 @@ fn json_has_every_key_with_a_value_for_every_preset() {
         for name in ["meaning", "source"] {
             assert!(key[name].as_str().is_some_and(|text| text.len() > 5), "{}", key["key"]);
         }
+        let level = key["level"].as_str().expect("a level");
+        assert!(["user", "operator", "research"].contains(&level), "{}", key["key"]);
+        let side = key["side"].as_str().expect("a side");
+        assert!(["sender", "receiver", "both"].contains(&side), "{}", key["key"]);
     }
 }
 
@@ -47,6 +51,23 @@ fn keys_are_found_by_their_parts() {
     let (status, _, err) = policies(&["foo"]);
     assert_eq!(status, Some(2));
     assert!(!err.contains("did you mean") && err.contains("lists them all"), "{err}");
+}
+
+#[test]
+fn every_key_has_a_section_and_one_row_with_all_presets() {
+    let (_, out, _) = policies(&["--json"]);
+    let catalog: Value = serde_json::from_str(&out).expect("JSON");
+    let presets = catalog["presets"].as_array().expect("presets").len();
+    let (_, page, _) = policies(&["--markdown"]);
+    for key in catalog["policies"].as_array().expect("policies") {
+        let key = key["key"].as_str().expect("a name");
+        let heading = format!("\n### `{key}`\n");
+        assert_eq!(page.matches(&heading).count(), 1, "{key}");
+        let row = format!("| [`{key}`](#{})", key.replace('.', ""));
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with(&row)).collect();
+        assert_eq!(rows.len(), 1, "{key}");
+        assert_eq!(rows[0].matches('|').count(), presets + 3, "{}", rows[0]);
+    }
 }
 
 #[test]

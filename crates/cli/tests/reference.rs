@@ -29,6 +29,49 @@ fn the_page_about_commands_is_up_to_date() {
     );
 }
 
+/// The marks around the tables in docs/scenarios.md.
+const TABLES: [&str; 2] = [
+    "<!-- made by `polypath schema scenario --markdown`; a test compares the two -->\n\n",
+    "<!-- end of what is made -->\n",
+];
+
+#[test]
+fn the_keys_of_scenarios_are_up_to_date() {
+    let output = polypath(&["schema", "scenario", "--markdown"]);
+    let (tables, err) = texts(&output);
+    assert!(output.status.success(), "{err}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
+    let page = fs::read_to_string(&file).expect("docs/scenarios.md");
+    let (before, rest) = page.split_once(TABLES[0]).expect("a mark before the tables");
+    let (stored, after) = rest.split_once(TABLES[1]).expect("a mark after the tables");
+    if std::env::var_os("POLYPATH_UPDATE_DOCS").is_some() {
+        let page = [before, TABLES[0], &tables, TABLES[1], after].concat();
+        fs::write(&file, page).expect("a page that can be written");
+        return;
+    }
+    assert!(
+        stored == tables,
+        "docs/scenarios.md lacks what `polypath schema scenario --markdown` prints: run this test with POLYPATH_UPDATE_DOCS=1"
+    );
+}
+
+#[test]
+fn every_key_of_a_scenario_has_one_anchor() {
+    let (tables, _) = texts(&polypath(&["schema", "scenario", "--markdown"]));
+    let anchors = tables.split("<a id=\"").skip(1).filter_map(|part| part.split('"').next());
+    let mut anchors: Vec<&str> = anchors.collect();
+    let count = anchors.len();
+    anchors.sort_unstable();
+    anchors.dedup();
+    assert_eq!(anchors.len(), count);
+    for key in ["run.duration", "sctp.send_buffer", "traffic.source.file", "faults.outage.from"] {
+        assert!(
+            anchors.binary_search(&format!("key.{key}").as_str()).is_ok(),
+            "{key}: {anchors:?}"
+        );
+    }
+}
+
 #[test]
 fn every_command_has_a_manual_page() {
     let place = directory("man");

@@ -227,6 +227,13 @@ fn captures_are_read_by_tshark() {
 }
 
 #[test]
+fn a_style_of_figures_without_a_figure_is_a_usage_error() {
+    let (status, out, err) = sim(&["--figure-style", "paper"]);
+    assert_eq!(status.code(), Some(2), "{err}");
+    assert!(out.is_empty() && err.contains("--show-network"), "{out}{err}");
+}
+
+#[test]
 fn a_network_is_drawn_and_not_run() {
     let graph = scenario("graph");
     let output = polypath(&["sim", &graph, "--show-network"]);

@@ -1,4 +1,4 @@
-//! Parameters of associations that peers begin.
+//! Parameters of associations initiated by peers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::probe::{Initiator, ObservedAssociation};
 
 type Choose = dyn Fn(&ObservedAssociation) -> AssociationOptions + Send + Sync;
 
-/// Chooses them, where the program wants that.
+/// The program's choice of parameters, if it makes one.
 #[derive(Clone, Default)]
 pub(crate) struct AcceptOptions(pub(crate) Option<Arc<Choose>>);
 
 impl AcceptOptions {
-    /// Gives an association that a peer has just begun its own parameters.
+    /// Applies the program's parameters to an association that a peer has just initiated.
     ///
     /// # Errors
     ///
-    /// What the program has chosen cannot be used.
+    /// A value of the program is invalid.
     pub(crate) fn apply(
         &self,
         id: AssociationId,

@@ -1,11 +1,11 @@
-//! Which addresses an endpoint can have.
+//! Valid addresses of an endpoint.
 
 use std::net::IpAddr;
 
 use crate::device::Devices;
 use crate::error::BindError;
 
-/// Whether an endpoint can have these addresses.
+/// Checks that an endpoint can use these addresses.
 pub(crate) fn check_all(addresses: &[IpAddr], devices: &Devices) -> Result<(), BindError> {
     if addresses.is_empty() {
         return Err(BindError::NoAddress);
@@ -19,7 +19,7 @@ pub(crate) fn check_all(addresses: &[IpAddr], devices: &Devices) -> Result<(), B
     Ok(())
 }
 
-/// Whether an endpoint can have the address.
+/// Checks that an endpoint can use this address.
 pub(crate) fn check(address: IpAddr, devices: &Devices) -> Result<(), BindError> {
     match address {
         _ if !is_unicast(address) => Err(BindError::NotUnicast(address)),

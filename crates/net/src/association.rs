@@ -19,19 +19,18 @@ use crate::message::{Message, ReceivedMessage};
 use crate::probe::BoxedProbe;
 use crate::state::{Handle, Phase};
 
-/// An association: what RFC 6458 reaches through a one-to-one style socket.
+/// An association, like a one-to-one style socket of RFC 6458.
 ///
 /// Clones are handles of the same association, for use from several tasks. When the last handle is dropped, an
-/// established association shuts down gracefully in the background (messages already accepted for sending are still
-/// delivered, what arrives is discarded), and one that is not yet established is aborted.
+/// established association shuts down gracefully in the background (accepted messages are still delivered, received
+/// ones discarded), and one that is not yet established is aborted.
 ///
 /// Every `async` method is cancellation safe: dropping its future neither loses nor duplicates a message.
 ///
 /// # Back-pressure
 ///
-/// Messages that are not read stay in the receive buffer and close the window that the peer sees; [`send`](Self::send)
-/// waits while the send buffer is full. Both buffers are set by the
-/// [`AssociationConfig`](crate::AssociationConfig).
+/// Unread messages stay in the receive buffer and shrink the receive window that the peer sees; [`send`](Self::send)
+/// waits while the send buffer is full. [`AssociationConfig`](crate::AssociationConfig) sets the size of both buffers.
 ///
 /// # Example
 ///
@@ -66,10 +65,10 @@ impl Association {
         Self { shared }
     }
 
-    /// Sends a message, waiting until the send buffer has room for it. Messages of concurrent callers are accepted in
-    /// the order of their calls.
+    /// Sends a message, and waits while the send buffer has no space for it. Messages of concurrent callers are
+    /// accepted in the order of their calls.
     pub async fn send(&self, message: Message) -> Result<(), SendError> {
-        // The driver has its turn, too, where it shares a thread with the sender.
+        // Lets the driver run if it shares a thread with the sender.
         tokio::task::consume_budget().await;
         let message = match self.send_if_room(message) {
             Ok(done) => return self.with_cause(done).await,
@@ -87,8 +86,8 @@ impl Association {
         self.with_cause(done).await
     }
 
-    /// Why the association takes no message any more: where the protocol has ended and the driver has not told of it yet, that
-    /// is waited for.
+    /// Why the association accepts no more messages. If the protocol has ended and the driver has not reported the
+    /// cause yet, this waits for it.
     async fn with_cause(&self, done: Result<(), SendError>) -> Result<(), SendError> {
         let closed = SendError::Refused(polypath_proto::SendError::Closed);
         let is_over = || matches!(self.shared.lock().phase(), Phase::Pending | Phase::Ended(_));
@@ -99,7 +98,7 @@ impl Association {
         Err(closed)
     }
 
-    /// Sends a message, or gives it back where it has to wait: for room, or for others that wait.
+    /// Sends a message, or returns it if it has to wait for space or for earlier messages.
     fn send_if_room(&self, message: Message) -> Result<Result<(), SendError>, Message> {
         let Ok(_turn) = self.shared.turn.try_lock() else { return Err(message) };
         let now = self.shared.clock.now();
@@ -116,8 +115,8 @@ impl Association {
         Ok(done)
     }
 
-    /// Sends a message if the send buffer has room for it now; otherwise gives
-    /// [`WouldBlock`](polypath_proto::SendError::WouldBlock), and nothing was queued.
+    /// Sends a message if the send buffer has space for it now; otherwise fails with
+    /// [`WouldBlock`](polypath_proto::SendError::WouldBlock) and queues nothing.
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
         let now = self.shared.clock.now();
         self.shared.lock().send(now, message)?;
@@ -125,12 +124,13 @@ impl Association {
         Ok(())
     }
 
-    /// Sends messages from the front of `messages` while the send buffer has room for the next one; gives how many were taken. Many
-    /// messages at a time cost less than one by one: the association is locked, and its driver woken, once.
+    /// Sends messages from the front of `messages` while the send buffer has space; returns the number sent. This costs
+    /// less than single calls: the association is locked, and its driver woken, only once.
     ///
     /// # Errors
     ///
-    /// Why the first one that is left can never be sent; those before it were taken. That there is no room is no error.
+    /// Why the first remaining message can never be sent; those before it were sent. A full send buffer is not an
+    /// error.
     pub fn try_send_many(&self, messages: &mut VecDeque<Message>) -> Result<usize, SendError> {
         let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
@@ -154,9 +154,9 @@ impl Association {
         }
     }
 
-    /// The next message; `None` when the peer has shut the association down and everything was read.
+    /// Receives the next message; `None` once the peer has shut down the association and everything was read.
     pub async fn receive(&self) -> Result<Option<ReceivedMessage>, AssociationError> {
-        // The driver has its turn, too, where it shares a thread with the receiver.
+        // Lets the driver run if it shares a thread with the receiver.
         tokio::task::consume_budget().await;
         match self.try_receive() {
             Ok(message) => return Ok(message),
@@ -171,20 +171,21 @@ impl Association {
         .await
     }
 
-    /// The next message if there is one; `None` when the peer has shut the association down and everything was read.
+    /// Returns the next message if there is one; `None` once the peer has shut down the association and everything was
+    /// read.
     pub fn try_receive(&self) -> Result<Option<ReceivedMessage>, TryReceiveError> {
         let mut next = None;
         self.read_into(1, |message| next = Some(message))?;
         Ok(next)
     }
 
-    /// Appends the messages that are there to `messages`, at most `most`, and gives how many there were; none when the peer has
-    /// shut the association down and everything was read. As with [`try_send_many`](Self::try_send_many) many at a time cost
-    /// less.
+    /// Appends at most `most` available messages to `messages` and returns their number; 0 once the peer has shut down
+    /// the association and everything was read. Like [`try_send_many`](Self::try_send_many), this costs less than
+    /// single calls.
     ///
     /// # Errors
     ///
-    /// As [`try_receive`](Self::try_receive), if there is not even one.
+    /// Like [`try_receive`](Self::try_receive), if no message is available.
     pub fn try_receive_many(
         &self,
         messages: &mut impl Extend<ReceivedMessage>,
@@ -193,7 +194,7 @@ impl Association {
         self.read_into(most, |message| messages.extend([message]))
     }
 
-    /// Hands the messages that are there to `take`, at most `most`; gives their number.
+    /// Passes at most `most` available messages to `take`; returns their number.
     fn read_into(
         &self,
         most: usize,
@@ -213,7 +214,7 @@ impl Association {
         if count == 0 && most > 0 {
             return inner.nothing_to_read();
         }
-        // Reading may have made a window update due. The driver is woken for that, not for every message.
+        // Reading may make a window update due. Only then, the driver is woken.
         let update_due = inner.protocol.acknowledgement_is_due();
         drop(inner);
         if update_due {
@@ -222,8 +223,8 @@ impl Association {
         Ok(count)
     }
 
-    /// Ends the association gracefully: every message sent so far is delivered first. Waits for the end. Messages
-    /// that the peer still sends meanwhile must be read, by another task if need be.
+    /// Shuts down gracefully, after all messages sent so far are delivered, and waits for the end. Messages that the
+    /// peer still sends must be read, by another task if necessary.
     ///
     /// Dropping the future does not stop the shutdown.
     pub async fn shutdown(&self) -> Result<(), AssociationError> {
@@ -233,11 +234,11 @@ impl Association {
         self.closed().await
     }
 
-    /// Like [`shutdown`](Self::shutdown), but aborts the association if that takes longer than `limit`.
+    /// Like [`shutdown`](Self::shutdown), but aborts the association if it takes longer than `limit`.
     ///
     /// # Errors
     ///
-    /// The association ended otherwise than by a graceful shutdown: [`Aborted`](AssociationError::Aborted) after `limit`.
+    /// The association did not end by a graceful shutdown: [`Aborted`](AssociationError::Aborted) after `limit`.
     pub async fn shutdown_within(
         &self,
         limit: std::time::Duration,
@@ -251,17 +252,17 @@ impl Association {
         }
     }
 
-    /// Ends the association at once; messages not yet delivered are lost. The peer is sent `reason` as text or
-    /// whatever the application agreed on (RFC 9260 section 3.3.10.12).
+    /// Aborts the association; undelivered messages are lost. `reason` is sent to the peer: text, or whatever the
+    /// applications agree on (RFC 9260 section 3.3.10.12).
     pub fn abort(&self, reason: impl Into<Bytes>) {
         self.shared.abort(&reason.into());
     }
 
-    /// Goes on with a peer that restarted (`SCTP_RESTART`; RFC 9260 section 5.2.4.1). Until then [`send`](Self::send) and
-    /// [`sender_dry`](Self::sender_dry) give [`PeerRestarted`](AssociationError::PeerRestarted), and so does
-    /// [`receive`](Self::receive) after the messages of before: what was agreed with the peer that is no more must not be
-    /// taken for agreed with the one that is (RFC 5062 section 4). Whoever does not want that calls
-    /// [`abort`](Self::abort).
+    /// Continues with a peer that has restarted (`SCTP_RESTART`; RFC 9260 section 5.2.4.1). Until then,
+    /// [`send`](Self::send) and [`sender_dry`](Self::sender_dry) fail with
+    /// [`PeerRestarted`](AssociationError::PeerRestarted), and so does [`receive`](Self::receive) after the earlier
+    /// messages: agreements with the peer from before the restart must not be applied to the restarted one (RFC 5062
+    /// section 4). To end the association instead, call [`abort`](Self::abort).
     pub fn accept_restart(&self) {
         self.shared.lock().accept_restart();
         self.shared.wake_all();
@@ -281,19 +282,18 @@ impl Association {
         .await
     }
 
-    /// Waits until fewer than `bytes` of the messages accepted for sending have not been sent at all, as with
-    /// `TCP_NOTSENT_LOWAT`; 0 counts as 1. What is under way does not count, nor do retransmissions.
+    /// Waits until fewer than `bytes` of the accepted messages are unsent, like `TCP_NOTSENT_LOWAT`; 0 counts as 1.
+    /// Data in flight and retransmissions do not count.
     ///
-    /// A send buffer is as large as what may be under way. A program that fills it before it knows that the path carries so
-    /// much sends old news; one that calls this before [`send`](Self::send) has little waiting, and its later messages are
-    /// not behind that. Half a congestion window keeps paths busy.
+    /// The send buffer has space for a full flight of data. A program that fills it before the paths carry that much
+    /// queues data that becomes outdated; one that calls this before [`send`](Self::send) keeps its queue short. Half a
+    /// congestion window keeps paths busy.
     ///
     /// # Errors
     ///
-    /// Why the association ended, if not gracefully, or
-    /// [`PeerRestarted`](AssociationError::PeerRestarted).
+    /// Why the association ended, if not gracefully, or [`PeerRestarted`](AssociationError::PeerRestarted).
     pub async fn unsent_below(&self, bytes: u64) -> Result<(), AssociationError> {
-        // Otherwise it would never come true.
+        // With 0, it would never return.
         let bytes = bytes.max(1);
         self.wait(&self.shared.drained, |association| {
             let mut inner = association.shared.lock();
@@ -327,8 +327,8 @@ impl Association {
         .await
     }
 
-    /// Number of streams on which messages can be sent and received; `None` before the handshake is over and after
-    /// the peer has shut down.
+    /// Number of streams for sending and receiving; `None` before the end of the handshake and after the peer has shut
+    /// down.
     pub fn streams(&self) -> Option<Streams> {
         let inner = self.shared.lock();
         (inner.phase() == Phase::Open).then(|| Streams {
@@ -337,7 +337,7 @@ impl Association {
         })
     }
 
-    /// Where the association is between its handshake and its end (`sstat_state`).
+    /// State of the association (`sstat_state`).
     pub fn state(&self) -> AssociationState {
         self.shared.lock().protocol.state()
     }
@@ -347,7 +347,7 @@ impl Association {
         self.shared.lock().protocol.send_capacity()
     }
 
-    /// Most bytes that the send buffer may hold.
+    /// Maximum size of the send buffer.
     pub(crate) fn send_buffer_bytes(&self) -> usize {
         self.shared.lock().protocol.config().send_buffer_bytes as usize
     }
@@ -357,76 +357,81 @@ impl Association {
         self.shared.lock().protocol.stats()
     }
 
-    /// State and counters of every path, by path id; paths that failed are among them.
+    /// State and counters of every path, by path id, including failed paths.
     pub fn path_stats(&self) -> Vec<PathStats> {
         self.shared.lock().protocol.path_stats()
     }
 
-    /// Bytes of user data that the peer has acknowledged or sent so far, over all paths. They grow as long as the peer works:
-    /// see [`IdleWatch`](crate::IdleWatch).
+    /// Bytes of user data that the peer has acknowledged or sent so far, over all paths. The value grows as long as the
+    /// peer works: see [`IdleWatch`](crate::IdleWatch).
     pub fn progress_bytes(&self) -> u64 {
         let paths = self.path_stats();
         paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
     }
 
-    /// Makes a path the primary one (`SCTP_PRIMARY_ADDR`), which matters to policies that prefer it.
+    /// Makes a path the primary path (`SCTP_PRIMARY_ADDR`), for policies that prefer it.
     pub fn set_primary(&self, path: PathId) -> Result<(), SendError> {
         self.shared.lock().protocol.set_primary(path)?;
         self.shared.command();
         Ok(())
     }
 
-    /// Gives an outbound stream its priority or weight, as the policy `stream_scheduler` asks for it
-    /// (`SCTP_STREAM_SCHEDULER_VALUE`): the lowest number goes first, the largest weight gets most.
+    /// Sets the priority or weight of an outbound stream for the policy `stream_scheduler`
+    /// (`SCTP_STREAM_SCHEDULER_VALUE`): the lowest priority value goes first, the largest weight gets most.
     pub fn set_stream_value(&self, stream: u16, value: u16) -> Result<(), SendError> {
         self.shared.lock().protocol.set_stream_value(stream, value)?;
         Ok(())
     }
 
-    /// Asks the peer to prefer an address of this side for what it sends (`SCTP_SET_PEER_PRIMARY_ADDR`, RFC 5061).
-    /// [`Event::LocalAddress`](crate::Event::LocalAddress) follows, or [`Event::AddressChangeRefused`](crate::Event::AddressChangeRefused).
+    /// Requests the peer to prefer an address of this side for what it sends (`SCTP_SET_PEER_PRIMARY_ADDR`, RFC 5061).
+    /// [`Event::LocalAddress`](crate::Event::LocalAddress) or
+    /// [`Event::AddressChangeRefused`](crate::Event::AddressChangeRefused) follows.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it (policy `address_reconfiguration`), the peer does not know the address, or too many
-    /// requests wait.
+    /// One side lacks the extension (policy `address_reconfiguration`), the peer does not know the address, or too many
+    /// requests are pending.
     pub fn set_peer_primary(&self, address: IpAddr) -> Result<(), AddressChangeError> {
         self.shared.lock().protocol.set_peer_primary(address)?;
         self.shared.command();
         Ok(())
     }
 
-    /// The adaptation code point of the peer's program, if it has told one (`SCTP_ADAPTATION_INDICATION`, RFC 5061 section 4.2.6).
+    /// The adaptation code point of the peer's program, if it sent one (`SCTP_ADAPTATION_INDICATION`, RFC 5061 section
+    /// 4.2.6).
     pub fn peer_adaptation(&self) -> Option<u32> {
         self.shared.lock().protocol.peer_adaptation()
     }
 
-    /// Whether fragments of messages of different streams alternate: both sides have the policy `message_interleaving`
-    /// (`SCTP_INTERLEAVING_SUPPORTED`, RFC 8260 section 4.3.1).
+    /// Whether fragments of messages of different streams are interleaved: both sides have the policy
+    /// `message_interleaving` (`SCTP_INTERLEAVING_SUPPORTED`, RFC 8260 section 4.3.1).
     pub fn interleaves_messages(&self) -> bool {
         self.shared.lock().protocol.interleaves_messages()
     }
 
-    /// Whether the peer can be told of addresses of this side that come and go.
+    /// Whether changes of this side's addresses can be announced to the peer.
     pub fn can_change_addresses(&self) -> bool {
         self.shared.lock().protocol.can_change_addresses()
     }
 
-    /// Lets streams of this side begin anew with stream sequence number 0; all of them if none is named (`SCTP_RESET_STREAMS`,
-    /// RFC 6525). What was sent on them is acknowledged first, and [`send`](Self::send) waits on them meanwhile.
-    /// [`Event::OutgoingStreamsReset`](crate::Event::OutgoingStreamsReset) follows, or [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
+    /// Resets streams of this side to stream sequence number 0; all of them if none is named (`SCTP_RESET_STREAMS`, RFC
+    /// 6525). Data sent on them is acknowledged first, and [`send`](Self::send) waits on them meanwhile.
+    /// [`Event::OutgoingStreamsReset`](crate::Event::OutgoingStreamsReset) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it (policy `stream_reconfiguration`), a stream does not exist, or too many requests wait.
+    /// One side lacks the extension (policy `stream_reconfiguration`), a stream does not exist, or too many requests
+    /// are pending.
     pub fn reset_outgoing_streams(&self, streams: &[u16]) -> Result<(), ReconfigurationError> {
         self.shared.lock().protocol.reset_outgoing_streams(streams)?;
         self.shared.command();
         Ok(())
     }
 
-    /// Asks the peer to let its streams begin anew; all of them if none is named. [`Event::IncomingStreamsReset`](crate::Event::IncomingStreamsReset) follows, or
-    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
+    /// Requests the peer to reset its streams; all of them if none is named.
+    /// [`Event::IncomingStreamsReset`](crate::Event::IncomingStreamsReset) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
     ///
     /// # Errors
     ///
@@ -437,13 +442,15 @@ impl Association {
         Ok(())
     }
 
-    /// Lets the TSNs and all streams of both sides begin anew (`SCTP_RESET_ASSOC`, RFC 6525 section 6.3.3). What both sides have sent is
-    /// acknowledged first, and [`send`](Self::send) waits meanwhile. [`Event::AssociationReset`](crate::Event::AssociationReset) follows on
-    /// both sides, or [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused), as where both ask for it at once.
+    /// Resets the TSNs and all streams of both sides (`SCTP_RESET_ASSOC`, RFC 6525 section 6.3.3). Data that both sides
+    /// have sent is acknowledged first, and [`send`](Self::send) waits meanwhile.
+    /// [`Event::AssociationReset`](crate::Event::AssociationReset) follows on both sides, or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused), for example if both sides request it at
+    /// once.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it, too many requests wait, or the last one of this kind is less than 30 s ago.
+    /// One side lacks the extension, too many requests are pending, or the last such reset is less than 30 s ago.
     pub fn reset_association(&self) -> Result<(), ReconfigurationError> {
         let now = self.shared.clock.now();
         self.shared.lock().call(now, |protocol, cx| protocol.reset_association(cx))?;
@@ -451,20 +458,20 @@ impl Association {
         Ok(())
     }
 
-    /// Adds streams on which this side may send (`SCTP_ADD_STREAMS`, RFC 6525). [`Event::StreamsAdded`](crate::Event::StreamsAdded) follows, or
-    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
+    /// Adds outbound streams (`SCTP_ADD_STREAMS`, RFC 6525). [`Event::StreamsAdded`](crate::Event::StreamsAdded) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it, there would be too many streams, or too many requests wait.
+    /// One side lacks the extension, there would be too many streams, or too many requests are pending.
     pub fn add_outgoing_streams(&self, count: u16) -> Result<(), ReconfigurationError> {
         self.shared.lock().protocol.add_outgoing_streams(count)?;
         self.shared.command();
         Ok(())
     }
 
-    /// Asks the peer to add streams on which it may send. [`Event::StreamsAdded`](crate::Event::StreamsAdded) follows when it has, or
-    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused).
+    /// Requests the peer to add outbound streams of its own. [`Event::StreamsAdded`](crate::Event::StreamsAdded) or
+    /// [`Event::ReconfigurationRefused`](crate::Event::ReconfigurationRefused) follows.
     ///
     /// # Errors
     ///
@@ -475,39 +482,40 @@ impl Association {
         Ok(())
     }
 
-    /// Sets a key that both sides share, or replaces the one with this identifier (`SCTP_AUTH_KEY`, RFC 4895). The active key goes
-    /// on authenticating packets. The first keys are those of [`shared_keys`](polypath_proto::config::AssociationConfig::shared_keys).
+    /// Sets a shared key, or replaces the one with this identifier (`SCTP_AUTH_KEY`, RFC 4895). The active key still
+    /// authenticates packets. The initial keys are those of
+    /// [`shared_keys`](polypath_proto::config::AssociationConfig::shared_keys).
     ///
     /// # Errors
     ///
-    /// If the key is too long, there are too many, or authentication is off (policy `authenticated_chunks`).
+    /// The key is too long, there are too many keys, or authentication is off (policy `authenticated_chunks`).
     pub fn set_shared_key(&self, id: u16, key: &[u8]) -> Result<(), KeyError> {
         self.shared.lock().protocol.set_shared_key(id, key)
     }
 
-    /// Forgets a key (`SCTP_AUTH_DELETE_KEY`): packets that arrive with it are discarded.
+    /// Deletes a key (`SCTP_AUTH_DELETE_KEY`): packets that arrive with it are discarded.
     ///
     /// # Errors
     ///
-    /// If there is no such key, it is the active one, or authentication is off.
+    /// The key does not exist or is the active one, or authentication is off.
     pub fn delete_shared_key(&self, id: u16) -> Result<(), KeyError> {
         self.shared.lock().protocol.delete_shared_key(id)
     }
 
-    /// Chooses the key that authenticates packets from now on (`SCTP_AUTH_ACTIVE_KEY`). The peer must have it.
+    /// Sets the key that authenticates packets from now on (`SCTP_AUTH_ACTIVE_KEY`). The peer must have it.
     ///
     /// # Errors
     ///
-    /// If there is no such key, or authentication is off.
+    /// The key does not exist, or authentication is off.
     pub fn activate_shared_key(&self, id: u16) -> Result<(), KeyError> {
         self.shared.lock().protocol.activate_shared_key(id)
     }
 
-    /// Forbids a key for what is sent (`SCTP_AUTH_DEACTIVATE_KEY`); packets that arrive with it are accepted as before.
+    /// Stops the use of a key for sending (`SCTP_AUTH_DEACTIVATE_KEY`); packets that arrive with it are still accepted.
     ///
     /// # Errors
     ///
-    /// If there is no such key, it is the active one, or authentication is off.
+    /// The key does not exist or is the active one, or authentication is off.
     pub fn deactivate_shared_key(&self, id: u16) -> Result<(), KeyError> {
         let mut inner = self.shared.lock();
         inner.protocol.deactivate_shared_key(id)?;
@@ -537,13 +545,13 @@ impl Association {
         self.shared.lock().protocol.peer_key()
     }
 
-    /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one. It is
-    /// called as the probes of an [`Observer`](crate::Observer) are, and dropped when the association has ended.
+    /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one.
+    /// It is called like the probes of an [`Observer`](crate::Observer), and dropped when the association ends.
     pub fn set_probe(&self, probe: Option<BoxedProbe>) -> Option<BoxedProbe> {
         self.shared.lock().context.probes().replace_user(probe)
     }
 
-    /// Last TSN of the peer that has arrived with all before it (`rcv_cumtsn`).
+    /// The cumulative TSN of received data (`rcv_cumtsn`).
     pub fn cumulative_tsn(&self) -> Option<u32> {
         self.shared.lock().protocol.cumulative_tsn().map(|tsn| tsn.0)
     }
@@ -563,7 +571,7 @@ impl Association {
         self.shared.lock().protocol.identity().local_addresses.to_vec()
     }
 
-    /// Addresses of the peer that paths lead to (`sctp_getpaddrs`).
+    /// Addresses of the peer that have paths (`sctp_getpaddrs`).
     pub fn remote_addresses(&self) -> Vec<IpAddr> {
         let mut addresses: Vec<_> = self.path_stats().into_iter().map(|path| path.remote).collect();
         addresses.sort_unstable();
@@ -571,7 +579,7 @@ impl Association {
         addresses
     }
 
-    /// Waits until `attempt` gives a result, trying again whenever `notify` is signalled.
+    /// Waits until `attempt` returns a result, retrying whenever `notify` is signalled.
     pub(crate) async fn wait<R>(
         &self,
         notify: &Notify,
@@ -592,7 +600,7 @@ impl Association {
 /// Number of streams agreed in the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Streams {
-    /// Streams on which this side sends: identifiers below this number.
+    /// Streams on which this side sends, with identifiers below this number.
     pub outbound: u16,
     /// Streams on which the peer sends.
     pub inbound: u16,

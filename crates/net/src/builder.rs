@@ -30,12 +30,12 @@ use crate::state::{Accepting, EndpointShared, EndpointState, Mailbox, Shards};
 use crate::tap::{PacketTap, Tap};
 use crate::wildcard::Wildcard;
 
-/// Most shards that can be asked for.
+/// Maximum number of shards.
 const MAX_SHARDS: usize = 64;
-/// Most shards that there are by default.
+/// Maximum number of shards by default.
 const DEFAULT_SHARDS: usize = 8;
 
-/// Settings of an endpoint that is to be bound; see [`Endpoint::builder`].
+/// Settings of an endpoint to be bound; see [`Endpoint::builder`].
 #[derive(Clone, Debug)]
 pub struct EndpointBuilder {
     local_addresses: Vec<IpAddr>,
@@ -53,12 +53,13 @@ pub struct EndpointBuilder {
 }
 
 impl Endpoint {
-    /// Begins an endpoint with these local addresses. Peers learn all of them, and each gets a socket of its own.
+    /// Starts to configure an endpoint with these local addresses. Peers learn all of them, and each gets a socket of
+    /// its own.
     ///
-    /// On Linux `0.0.0.0` stands for every IPv4 address that an interface of the host has, and `::` for every IPv6 address but
-    /// link-local ones; name both for both. Each of them gets a socket, too. Addresses that interfaces get and lose later are
-    /// added and removed, as [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] do, and what the program adds or removes
-    /// itself stays so.
+    /// On Linux, `0.0.0.0` stands for every IPv4 address of the host's interfaces, and `::` for every IPv6 address
+    /// except link-local ones; list both for both. Each of these addresses gets a socket, too. Addresses that
+    /// interfaces get and lose later are added and removed, as by [`Endpoint::bind_add`] and [`Endpoint::bind_remove`];
+    /// changes by the program take precedence.
     ///
     /// ```
     /// use polypath::Endpoint;
@@ -78,8 +79,9 @@ impl Endpoint {
         EndpointBuilder::new(local_addresses)
     }
 
-    /// Begins an endpoint that has no addresses and no sockets: packets of up to `mtu_bytes` go over a lower layer of the program's
-    /// own, such as DTLS (RFC 8261). It has [`EndpointConfig::over_lower_layer`] as its configuration, and listens.
+    /// Starts to configure an endpoint without addresses and sockets: packets of up to `mtu_bytes` are sent over a
+    /// lower layer of the program, such as DTLS (RFC 8261). Its configuration is [`EndpointConfig::over_lower_layer`],
+    /// and it listens.
     ///
     /// ```
     /// use polypath::{AssociationConfig, ChannelLayer, Endpoint, Message};
@@ -123,13 +125,13 @@ impl EndpointBuilder {
         }
     }
 
-    /// Binds the sockets of `address`, which is one of the local addresses or may be added later, to an interface
-    /// (`SO_BINDTODEVICE`): its packets leave there and are received from there, whatever the routes say.
+    /// Binds the sockets of `address`, a present or future local address, to an interface (`SO_BINDTODEVICE`): its
+    /// packets are sent and received there, whatever the routes say.
     ///
-    /// So an endpoint uses two uplinks at once although the default route leads over one of them, without routes by source
-    /// address. The interface needs a route of its own to the peer, of whatever metric, and
-    /// `net.ipv4.conf.*.rp_filter` must not be 1 for it, which drops what comes by another than the best route. IPv6
-    /// link-local addresses can only be used so.
+    /// An endpoint can thus use two uplinks at once although the default route uses one of them, without source
+    /// routing. The interface needs a route to the peer, of any metric, and its `net.ipv4.conf.*.rp_filter` must not be
+    /// 1, which drops packets that arrive by another route than the best one. IPv6 link-local addresses need this
+    /// method.
     ///
     /// Linux only. Before Linux 5.7 it needs the capability `CAP_NET_RAW`.
     ///
@@ -152,38 +154,39 @@ impl EndpointBuilder {
         self
     }
 
-    /// Sets the SCTP port; 0, the default, takes a random one of the dynamic range.
+    /// Sets the SCTP port; 0 (default): a random port of the dynamic range.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Also accepts associations at these SCTP ports, over the same sockets. [`Association::local_port`](crate::Association::local_port) tells which
-    /// one a peer chose; those that begin here have the port of the endpoint.
+    /// Also accepts associations on these SCTP ports, over the same sockets.
+    /// [`Association::local_port`](crate::Association::local_port) returns the port that a peer chose; associations
+    /// initiated here use the port of the endpoint.
     #[must_use]
     pub fn further_ports(mut self, ports: impl IntoIterator<Item = u16>) -> Self {
         self.further_ports = ports.into_iter().collect();
         self
     }
 
-    /// Sets the UDP port, the same on every local address; the default is 9899, and 0 leaves it to the system.
+    /// Sets the UDP port, the same on every local address. Default: 9899; 0: chosen by the system.
     #[must_use]
     pub fn encapsulation_port(mut self, port: u16) -> Self {
         self.encapsulation_port = port;
         self
     }
 
-    /// Sets what packets are carried in: UDP, which is the default, IP itself, or both.
+    /// Sets the carrier of packets: UDP (default), IP itself, or both.
     ///
-    /// Raw sockets cannot detect that another program serves the same SCTP port of the same address: both would answer.
+    /// Raw sockets cannot detect that another program serves the same SCTP port of the same address; both would answer.
     #[must_use]
     pub fn carriers(mut self, carriers: Carriers) -> Self {
         self.carriers = carriers;
         self
     }
 
-    /// Accepts associations that peers begin. At most `backlog` of them wait for [`Endpoint::accept`]; further ones
+    /// Accepts associations initiated by peers. At most `backlog` of them wait for [`Endpoint::accept`]; further ones
     /// are aborted.
     #[must_use]
     pub fn listen(mut self, backlog: usize) -> Self {
@@ -191,28 +194,28 @@ impl EndpointBuilder {
         self
     }
 
-    /// Drives the associations by so many tasks, which the threads of the runtime share: from 1 to 64. Each association
-    /// belongs to one of them, the one with the fewest when it begins; the first one also receives. By default there are as
-    /// many as the runtime has threads, at most 8.
+    /// Sets the number of tasks that drive the associations, from 1 to 64; the threads of the runtime share them. Each
+    /// association belongs to one task, the one with the fewest at that time; the first task also receives. Default:
+    /// the number of threads of the runtime, at most 8.
     ///
-    /// Several tasks make several associations faster on several cores, and one association none. Order within an
-    /// association, and the limits of the endpoint, do not depend on their number.
+    /// Several tasks make several associations faster on several cores, but not a single one. The order within an
+    /// association and the limits of the endpoint do not depend on their number.
     #[must_use]
     pub fn shards(mut self, shards: usize) -> Self {
         self.shards = Some(shards.clamp(1, MAX_SHARDS));
         self
     }
 
-    /// Lets `tap` see every packet.
+    /// Passes every packet to `tap`.
     #[must_use]
     pub fn tap(mut self, tap: Arc<dyn PacketTap>) -> Self {
         self.tap = Tap(Some(tap));
         self
     }
 
-    /// Sets the observer, which chooses a probe for each association that begins. The probe receives the association's events:
-    /// chunks sent and acknowledged, windows, round-trip times, timeouts, path states. Associations without a probe pay nothing;
-    /// [`Association::set_probe`](crate::Association::set_probe) attaches one later.
+    /// Sets the observer, which chooses a probe for each new association. The probe receives the association's events:
+    /// chunks sent and acknowledged, windows, round-trip times, timeouts, path states. Associations without a probe
+    /// have no cost; [`Association::set_probe`](crate::Association::set_probe) attaches one later.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -249,20 +252,20 @@ impl EndpointBuilder {
         self
     }
 
-    /// Sets limits and the configuration of associations that peers begin. Whether the endpoint listens is decided by
-    /// [`listen`](Self::listen) alone.
+    /// Sets limits and the configuration of associations initiated by peers. Only [`listen`](Self::listen) makes the
+    /// endpoint listen.
     #[must_use]
     pub fn config(mut self, config: EndpointConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// Chooses parameters for each association that a peer begins, before it is answered; what `choose` leaves `None` stays as the
-    /// [configuration](Self::config) has it. If a value cannot be used, the association is refused, and `associations_refused` of
-    /// [`EndpointStats`](crate::EndpointStats) counts it.
+    /// Chooses parameters for each association that a peer initiates, before it is answered; parameters that `choose`
+    /// leaves `None` have the values of the [configuration](Self::config). If a value is invalid, the association is
+    /// refused and counted in `associations_refused` of [`EndpointStats`](crate::EndpointStats).
     ///
-    /// `choose` is called by the task that drives the endpoint, under a lock. It must not block, and must not call methods of the
-    /// endpoint.
+    /// The task that drives the endpoint calls `choose` under a lock. It must not block, and must not call methods of
+    /// the endpoint.
     ///
     /// ```
     /// use polypath::{AssociationOptions, Duration, Endpoint};
@@ -289,11 +292,12 @@ impl EndpointBuilder {
         self
     }
 
-    /// Binds a socket per local address, two if packets are carried in both ways, and starts the driver as a task of the current tokio runtime.
+    /// Binds a socket per local address, two for both carriers, and starts the driver as a task of the current tokio
+    /// runtime.
     ///
     /// # Errors
     ///
-    /// Why an address cannot be bound.
+    /// An address cannot be bound.
     pub fn bind(self) -> Result<Endpoint, BindError> {
         let (wildcard, addresses) = Wildcard::expand(&self.local_addresses);
         address::check_all(&addresses, &self.devices)?;
@@ -326,13 +330,13 @@ impl EndpointBuilder {
         Ok(endpoint)
     }
 
-    /// Starts the driver as a task of the current tokio runtime, with `layer` in place of sockets.
+    /// Starts the driver as a task of the current tokio runtime, with `layer` instead of sockets.
     ///
-    /// For an endpoint [`over a lower layer`](Endpoint::over_lower_layer). What the builder says of sockets means nothing to it.
+    /// For an endpoint [`over a lower layer`](Endpoint::over_lower_layer). Settings of sockets have no effect on it.
     ///
     /// # Errors
     ///
-    /// If there is no runtime with time, or the system has no randomness.
+    /// The runtime has no timers, or the system has no randomness.
     pub fn start(self, layer: impl LowerLayer) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         require_time()?;
@@ -348,7 +352,7 @@ impl EndpointBuilder {
         Ok(endpoint)
     }
 
-    /// What handles and driver share.
+    /// The state that handles and driver share.
     fn share(
         self,
         config: EndpointConfig,
@@ -402,7 +406,7 @@ struct Ports {
     udp: u16,
 }
 
-/// As many shards as threads can run, unless that is one.
+/// One shard per thread of the runtime, within the limit.
 fn default_shards(runtime: &tokio::runtime::Handle) -> usize {
     match runtime.runtime_flavor() {
         RuntimeFlavor::CurrentThread => 1,
@@ -410,7 +414,7 @@ fn default_shards(runtime: &tokio::runtime::Handle) -> usize {
     }
 }
 
-/// Whether the current runtime has I/O and time. It cannot be asked: it panics when they are used without.
+/// Whether the current runtime has I/O and timers. It cannot be queried: using them panics if they are missing.
 fn require_drivers() -> Result<(), BindError> {
     let probe = || {
         drop(tokio::time::sleep(Duration::ZERO));
@@ -418,11 +422,11 @@ fn require_drivers() -> Result<(), BindError> {
         socket.set_nonblocking(true)?;
         tokio::net::UdpSocket::from_std(socket).map(drop)
     };
-    // An error of the probe itself will come again, with its place, when the sockets are made.
+    // An error of the attempt itself comes again, with its place, when the sockets are bound.
     std::panic::catch_unwind(probe).map(|_: io::Result<()>| ()).map_err(|_| BindError::NoRuntime)
 }
 
-/// Whether the current runtime has time.
+/// Whether the current runtime has timers.
 fn require_time() -> Result<(), BindError> {
     let probe = || drop(tokio::time::sleep(Duration::ZERO));
     std::panic::catch_unwind(probe).map_err(|_| BindError::NoRuntime)

@@ -1,16 +1,16 @@
-//! How SCTP packets travel.
+//! Carriers of SCTP packets.
 
-/// What an endpoint's sockets carry SCTP packets in. Answers go the way the packet came.
+/// The carrier of an endpoint's SCTP packets. Answers use the carrier of the packet that they answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Carriers {
     /// UDP (RFC 6951): needs no privileges, and passes network address translators.
     #[default]
     Udp,
-    /// IP itself, protocol 132, which most other stacks speak. Needs raw sockets (on Linux the capability
-    /// `CAP_NET_RAW`), and a kernel that has not loaded its own SCTP.
+    /// IP itself, protocol 132, like most other stacks. Needs raw sockets (on Linux the capability `CAP_NET_RAW`), and
+    /// a kernel that has not loaded its own SCTP.
     RawIp,
-    /// Both at once; a [`Peer`](crate::Peer) says which one reaches it.
+    /// Both at once; a [`Peer`](crate::Peer) has one of them.
     Both,
 }
 

@@ -1,4 +1,4 @@
-//! The clock and the source of randomness that the stack is lent, with what observes it.
+//! Clock, randomness and probes for calls into the protocol.
 
 use std::time;
 
@@ -23,10 +23,10 @@ impl Clock {
         Instant::from_nanos(u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The system's name for an instant of this clock.
+    /// The system's form of an instant of this clock.
     pub(crate) fn to_system(self, instant: Instant) -> time::Instant {
         let nanos = time::Duration::from_nanos(instant.as_nanos());
-        // Deadlines that the system's clock cannot express are as good as never.
+        // Deadlines beyond the system's clock never expire.
         self.origin
             .checked_add(nanos)
             .unwrap_or_else(|| self.origin + time::Duration::from_secs(1 << 30))
@@ -40,8 +40,8 @@ pub(crate) fn secure_rng() -> Result<ChaCha12Rng, getrandom::Error> {
     Ok(ChaCha12Rng::from_seed(seed))
 }
 
-/// Time, randomness and probes of one owner of protocol state. Time never runs backwards, although the threads that call may
-/// have read the clock in another order.
+/// Time, randomness and probes of an owner of protocol state. Time never runs backwards, even if the calling threads
+/// read the clock in another order.
 #[derive(Debug)]
 pub(crate) struct Context {
     last: Instant,
@@ -54,24 +54,24 @@ impl Context {
         Self { last: Instant::ZERO, rng, probes: Probes::default() }
     }
 
-    /// A context of its own for an association, seeded from this one; nothing observes it yet.
+    /// A separate context for an association, seeded from this one; it has no probes yet.
     pub(crate) fn fork(&mut self) -> Self {
         let rng = ChaCha12Rng::from_rng(&mut self.rng);
         Self { last: self.last, rng, probes: Probes::default() }
     }
 
-    /// The time of the last call; in a fork, that of the last call of the other before.
+    /// The time of the last call; in a new context, that of the last call of its parent before.
     pub(crate) fn last(&self) -> Instant {
         self.last
     }
 
-    /// What observes the owner.
+    /// The probes of the owner.
     pub(crate) fn probes(&mut self) -> &mut Probes {
         &mut self.probes
     }
 
-    /// Lends time, randomness, and the probes of `other` to a call that concerns what has `other` as its context, too. Time
-    /// runs backwards for neither.
+    /// Passes time, randomness, and the probes of `other` to a call on something whose context is `other`. Time runs
+    /// backwards for neither.
     pub(crate) fn lend_both<R>(
         &mut self,
         other: &mut Self,
@@ -83,8 +83,8 @@ impl Context {
         call(&mut Cx { now: self.last, rng: &mut self.rng, probe: other.probes.lend() })
     }
 
-    /// Lends time and randomness to a call that may begin an association. Returns the association's events, which its
-    /// probes are to get, if they are `wanted`.
+    /// Passes time and randomness to a call that may begin an association. Returns the association's events for its
+    /// probes, if they are `wanted`.
     pub(crate) fn lend_early<R>(
         &mut self,
         now: Instant,
@@ -98,7 +98,7 @@ impl Context {
         (result, early)
     }
 
-    /// Lends time, randomness and probes to `call`.
+    /// Passes time, randomness and probes to `call`.
     pub(crate) fn lend<R>(&mut self, now: Instant, call: impl FnOnce(&mut Cx<'_>) -> R) -> R {
         self.last = self.last.max(now);
         call(&mut Cx { now: self.last, rng: &mut self.rng, probe: self.probes.lend() })

@@ -1,4 +1,4 @@
-//! Interfaces that local addresses are bound to, so that their packets take no other, whatever the routes say.
+//! Interfaces that local addresses are bound to; their packets use no other interface, whatever the routes say.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,18 +8,18 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::BindError;
 
-/// The interfaces that addresses are bound to, by address.
+/// Interfaces that addresses are bound to, by address.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Devices(Vec<(IpAddr, Arc<str>)>);
 
 impl Devices {
-    /// Binds an address, in place of what it was bound to before.
+    /// Binds an address to another interface.
     pub(crate) fn set(&mut self, address: IpAddr, device: &str) {
         self.0.retain(|(other, _)| *other != address);
         self.0.push((address, device.into()));
     }
 
-    /// What the address is bound to.
+    /// The interface of the address.
     pub(crate) fn of(&self, address: IpAddr) -> Option<&Arc<str>> {
         self.0.iter().find(|(other, _)| *other == address).map(|(_, device)| device)
     }
@@ -29,14 +29,14 @@ impl Devices {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Presence {
     Here,
-    /// There is such an interface, but it does not have the address.
+    /// The interface exists, but does not have the address.
     Elsewhere,
-    /// No interface has that name.
+    /// The interface does not exist.
     NoDevice,
 }
 
-/// Whether a socket can be bound to both. The system takes an address that another interface has, and no answer would
-/// come.
+/// Whether a socket can be bound to both. The system would accept an address of another interface, but no answer would
+/// arrive.
 pub(crate) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
     let name = || device.to_owned();
     let tried = system::presence(address, device).and_then(|presence| {
@@ -54,13 +54,13 @@ pub(crate) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
     }
 }
 
-/// The addresses that interfaces of this host have, of those that an endpoint can use without naming the interface.
+/// The addresses of the host's interfaces that an endpoint can use without an interface name.
 pub(crate) fn host_addresses() -> io::Result<Vec<IpAddr>> {
     system::host_addresses()
 }
 
-/// The number of the interface that has this name now. A socket is bound to the number: of another interface with the name (a
-/// modem that was plugged in again) it hears nothing.
+/// The present number of the interface with this name. A socket is bound to the number; it does not hear of a new
+/// interface of the same name, such as a modem that was plugged in again.
 pub(crate) fn index(device: &str) -> Option<u32> {
     system::index(device)
 }
@@ -91,7 +91,7 @@ mod system {
 
     pub(super) fn presence(address: IpAddr, device: &str) -> io::Result<Presence> {
         let mut found = Presence::NoDevice;
-        // Every interface is listed, with or without an address.
+        // Every interface is in the list, with or without addresses.
         for entry in getifaddrs()?.filter(|entry| entry.interface_name == device) {
             if has(&entry, address) {
                 return Ok(Presence::Here);
@@ -118,7 +118,7 @@ mod system {
         v4.or_else(|| own.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
     }
 
-    /// Loopback has all addresses of its network, and shows one.
+    /// Loopback has all addresses of its network, but lists one.
     fn has(entry: &InterfaceAddress, address: IpAddr) -> bool {
         if entry.flags.contains(InterfaceFlags::IFF_LOOPBACK) && address.is_loopback() {
             return true;
@@ -136,7 +136,7 @@ mod system {
 
     use super::Presence;
 
-    /// There is no portable way.
+    /// There is no portable method.
     pub(super) fn host_addresses() -> io::Result<Vec<IpAddr>> {
         Err(io::ErrorKind::Unsupported.into())
     }

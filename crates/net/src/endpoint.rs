@@ -26,32 +26,33 @@ use crate::route;
 use crate::state::{Accepting, EndpointShared, EndpointState, Handle, NOT_ACCEPTING, Rebind};
 use crate::stats::EndpointStats;
 
-/// Ports that are tried where the peer takes that of an association for another host's.
+/// Further ports that are tried if the peer mistakes this host for another one with the same port.
 const MAX_OTHER_PORTS: u32 = 3;
 
 /// SCTP port of a new association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Source {
-    /// That of the endpoint, unless it has an association with the peer.
+    /// The port of the endpoint, unless it has an association with the peer.
     Endpoint,
-    /// One of its own.
+    /// A port of its own.
     Another,
-    /// One that is bound.
+    /// A bound port.
     Bound(u16),
 }
 
-/// Whether a peer refuses an association because it has another one with that port and address (RFC 9260 section 5.2.2).
+/// Whether a peer refuses an association because it has another one with that port and address (RFC 9260 section
+/// 5.2.2).
 fn is_taken(causes: &[u8]) -> bool {
     causes.starts_with(&cause_code::RESTART_WITH_NEW_ADDRESSES.to_be_bytes())
 }
 
 /// An SCTP endpoint: a set of local addresses and an SCTP port, over UDP (RFC 6951) or IP itself.
 ///
-/// It begins associations with [`connect`](Self::connect) and, if it listens, hands out those that peers begin with
+/// It initiates associations with [`connect`](Self::connect) and, if it listens, returns those of peers from
 /// [`accept`](Self::accept). A task of the tokio runtime in which it was bound does the work.
 ///
-/// Clones are handles of the same endpoint. After the last one is dropped no further association is accepted, those
-/// that live go on until they end, and then the sockets are closed.
+/// Clones are handles of the same endpoint. After the last one is dropped, no further association is accepted; existing
+/// ones continue until they end, and then the sockets are closed.
 #[derive(Debug)]
 pub struct Endpoint {
     shared: Arc<EndpointShared>,
@@ -63,15 +64,15 @@ impl Endpoint {
         Self { shared }
     }
 
-    /// Establishes an association. Gives an error when the peer refuses, or does not answer within the limits for
-    /// INIT (`max_init_retransmits` and the RTO policy). Dropping the future aborts the attempt.
+    /// Establishes an association. Fails if the peer refuses, or does not answer within the limits for INIT
+    /// (`max_init_retransmits` and the RTO policy). Dropping the future aborts the attempt.
     ///
-    /// Path MTUs are probed up to `config.mtu_bytes`, unless `config.pmtu_discovery` says otherwise; then they begin at
-    /// the smaller of that and what the routes to the peer allow.
+    /// Path MTUs are probed up to `config.mtu_bytes`, unless `config.pmtu_discovery` says otherwise; then they start at
+    /// the smaller of that and the MTU of the routes to the peer.
     ///
-    /// There may be many associations with one peer. The first one has the SCTP port of the endpoint, and further ones have ports of their
-    /// own ([`Association::local_port`]), which take no other associations. So has one whose port the peer takes for that of another
-    /// host, as one behind the same address translator may have it.
+    /// There may be many associations with one peer. The first one has the SCTP port of the endpoint; further ones have
+    /// ports of their own ([`Association::local_port`]), on which no associations are accepted. So has an association
+    /// whose port the peer knows from another host, for example one behind the same address translator.
     pub async fn connect(
         &self,
         peer: &Peer,
@@ -91,12 +92,12 @@ impl Endpoint {
         Ok(association)
     }
 
-    /// As [`connect`](Self::connect), to a peer by its name and SCTP port, as `sctp.example.net:5001`, in UDP port 9899; every address
-    /// that the resolver gives is the peer's. [`Peer::resolve`] has the rules, and its result other UDP ports.
+    /// Like [`connect`](Self::connect), to a peer by its name and SCTP port, for example `sctp.example.net:5001`, on
+    /// UDP port 9899. All addresses of the name are the peer's. [`Peer::resolve`] has the rules, and other UDP ports.
     ///
     /// # Errors
     ///
-    /// That the name cannot be resolved, and those of [`connect`](Self::connect).
+    /// The name cannot be resolved, and the errors of [`connect`](Self::connect).
     pub async fn connect_to(
         &self,
         name: &str,
@@ -109,7 +110,7 @@ impl Endpoint {
         &self.shared
     }
 
-    /// Begins an association from a port that is bound.
+    /// Initiates an association from a bound port.
     pub(crate) fn begin_from(
         &self,
         peer: &Peer,
@@ -128,7 +129,7 @@ impl Endpoint {
         if let Some(wrong) = peer.addresses.iter().find(|address| !is_unicast(**address)) {
             return Err(ConnectError::NotUnicast(*wrong));
         }
-        // Nothing else protects what goes through sockets.
+        // Nothing else protects packets on sockets.
         config.error_detection = ErrorDetection::Crc32c;
         let discovery = config.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
         if *discovery != PmtuDiscovery::Probe {
@@ -154,14 +155,14 @@ impl Endpoint {
         })
     }
 
-    /// The association with the SCTP port `port` of the peer that the lower layer leads to
-    /// ([`over_lower_layer`](Self::over_lower_layer)): one that the peer has begun and that waits to be accepted, or else a new one.
-    /// So both sides may open the association at the same time, as WebRTC does. One that the peer has begun has the configuration of the
-    /// endpoint in place of `config`.
+    /// The association with SCTP port `port` of the peer at the lower layer
+    /// ([`over_lower_layer`](Self::over_lower_layer)): one that the peer has initiated and that waits to be accepted,
+    /// or else a new one. Both sides may thus open the association at the same time, as in WebRTC. One that the peer
+    /// has initiated has the configuration of the endpoint instead of `config`.
     ///
     /// # Errors
     ///
-    /// As [`connect`](Self::connect).
+    /// Like [`connect`](Self::connect).
     pub async fn connect_over_lower_layer(
         &self,
         port: u16,
@@ -172,9 +173,9 @@ impl Endpoint {
         Ok(association)
     }
 
-    /// Says that the lower layer carries packets another way from now on, as when ICE chooses another pair of candidates. Path MTUs are
-    /// probed anew, where they are probed, and congestion control begins anew (RFC 8261 section 6.1). Does nothing over sockets, which
-    /// notice by themselves.
+    /// Notes that packets take another path below the lower layer from now on, for example because ICE chose another
+    /// pair of candidates. Path MTU probing and congestion control start again (RFC 8261 section 6.1). Has no effect
+    /// over sockets, which detect changes themselves.
     pub fn lower_layer_changed(&self) {
         let table: Vec<_> = self.shared.state().table.values().map(Arc::clone).collect();
         let now = self.shared.clock.now();
@@ -223,7 +224,7 @@ impl Endpoint {
         Ok(Association::new(Handle::new(shared)))
     }
 
-    /// The next association that a peer began. Gives an error if the endpoint does not listen, or no longer.
+    /// Waits for the next association initiated by a peer. Fails if the endpoint does not listen.
     pub async fn accept(&self) -> Result<Association, ConnectError> {
         loop {
             let mut notified = pin!(self.shared.incoming.notified());
@@ -235,9 +236,9 @@ impl Endpoint {
         }
     }
 
-    /// Accepts associations as long as the endpoint listens, calls `serve` for each, and runs what that gives in a task of its
-    /// own. `ended` is called with the output of each task; one that panics has none. Returns when the endpoint listens no
-    /// longer and the last task has ended. Dropping the future aborts the tasks.
+    /// Accepts associations as long as the endpoint listens, and runs the future that `serve` returns for each in a
+    /// task of its own. `ended` is called with the output of each task, except those that panic. Returns when the
+    /// endpoint no longer listens and the last task has ended. Dropping the future aborts the tasks.
     ///
     /// ```no_run
     /// # async fn example(endpoint: polypath::Endpoint) {
@@ -288,8 +289,8 @@ impl Endpoint {
         }
     }
 
-    /// Accepts no further associations. Those that wait to be accepted are aborted, those that were accepted live on,
-    /// and [`accept`](Self::accept) gives an error.
+    /// Stops accepting associations. Those that wait to be accepted are aborted, accepted ones continue, and
+    /// [`accept`](Self::accept) fails.
     pub fn stop_listening(&self) {
         let waiting = {
             let mut state = self.shared.state();
@@ -303,8 +304,8 @@ impl Endpoint {
         self.shared.incoming.notify_waiters();
     }
 
-    /// Accepts associations again after [`stop_listening`](Self::stop_listening). It changes nothing at an endpoint that was bound
-    /// without [`listen`](crate::EndpointBuilder::listen).
+    /// Accepts associations again after [`stop_listening`](Self::stop_listening). Has no effect on an endpoint that was
+    /// bound without [`listen`](crate::EndpointBuilder::listen).
     pub fn resume_listening(&self) {
         let mut state = self.shared.state();
         if self.shared.backlog > 0 {
@@ -313,15 +314,15 @@ impl Endpoint {
         }
     }
 
-    /// Replaces the shared keys (RFC 4895) of associations that peers begin from now on: those of
-    /// [`EndpointConfig::association`](polypath_proto::config::EndpointConfig::association). Associations that exist keep theirs, also those
-    /// that wait to be accepted.
+    /// Replaces the shared keys (RFC 4895) of future associations initiated by peers: those of
+    /// [`EndpointConfig::association`](polypath_proto::config::EndpointConfig::association). Existing associations keep
+    /// theirs, including those that wait to be accepted.
     pub fn set_shared_keys(&self, keys: SharedKeys) {
         self.shared.state().protocol.set_shared_keys(keys);
     }
 
-    /// Aborts every association, telling the peers `reason`, and accepts no further ones. Wait for
-    /// [`idle`](Self::idle) before the program ends, so that the peers learn of it.
+    /// Aborts all associations with `reason`, and accepts no further ones. Wait for [`idle`](Self::idle) before the
+    /// program ends, so that the ABORTs are sent.
     pub fn close(&self, reason: impl Into<Bytes>) {
         self.stop_listening();
         let reason = reason.into();
@@ -331,8 +332,8 @@ impl Endpoint {
         }
     }
 
-    /// Waits until no association is left, counting those whose handles are dropped and that shut down in the
-    /// background. Call it before the program ends, so that they can finish.
+    /// Waits until no association is left, including those without handles that shut down in the background. Call it
+    /// before the program ends, so that they can finish.
     pub async fn idle(&self) {
         loop {
             let mut notified = pin!(self.shared.removed.notified());
@@ -361,13 +362,14 @@ impl Endpoint {
 
     /// Adds a local address, with a socket of its own on the same UDP port (`sctp_bindx`, `SCTP_BINDX_ADD_ADDR`).
     ///
-    /// Associations that begin later use it. Those that live open paths from it as their pairing wants, which are probed
-    /// before they carry data. If both sides have the policy `address_reconfiguration`, the peer is asked to add the address (ASCONF,
-    /// RFC 5061), and it is used once the peer has acknowledged it ([`Event::LocalAddress`](crate::Event::LocalAddress)). Otherwise a path comes
-    /// into use where both sides have `address_join`, or the peer knows the address from the handshake, as it does when an
-    /// address comes back that was [removed](Self::bind_remove).
+    /// Future associations use it. Existing ones open paths from it according to their pairing, which are probed before
+    /// they carry data. If both sides have the policy `address_reconfiguration`, the peer is requested to add the
+    /// address (ASCONF, RFC 5061), and it is used once the peer has acknowledged it
+    /// ([`Event::LocalAddress`](crate::Event::LocalAddress)). Otherwise a path becomes usable if both sides have
+    /// `address_join`, or if the peer knows the address from the handshake, for example when an address returns that
+    /// was [removed](Self::bind_remove).
     ///
-    /// Once polled, it happens even if the future is dropped.
+    /// Once polled, it completes even if the future is dropped.
     ///
     /// ```
     /// use polypath::Endpoint;
@@ -385,7 +387,7 @@ impl Endpoint {
         self.rebind(LocalAddressChange::Added(address), None).await
     }
 
-    /// As [`bind_add`](Self::bind_add), and binds the address to an interface
+    /// Like [`bind_add`](Self::bind_add), and binds the address to an interface
     /// ([`EndpointBuilder::bind_to_device`](crate::EndpointBuilder::bind_to_device)).
     pub async fn bind_add_to_device(
         &self,
@@ -397,12 +399,12 @@ impl Endpoint {
 
     /// Removes a local address and closes its socket (`sctp_bindx`, `SCTP_BINDX_REM_ADDR`). The last one stays.
     ///
-    /// Paths from it become inactive at once, with their counters kept, and what was in flight on them goes elsewhere. An
-    /// association that has no other address tries on until the address comes back or its peer counts as unreachable.
-    /// Call it when an interface loses an address. If both sides have the policy `address_reconfiguration`, the peer is asked to delete it;
-    /// otherwise the peer notices by its timeouts.
+    /// Paths from it become inactive at once, keep their counters, and their data in flight is retransmitted elsewhere.
+    /// An association without another address keeps retrying until the address returns or its peer counts as
+    /// unreachable. Call this when an interface loses an address. If both sides have the policy
+    /// `address_reconfiguration`, the peer is requested to delete the address; otherwise it notices by its timeouts.
     ///
-    /// Once polled, it happens even if the future is dropped.
+    /// Once polled, it completes even if the future is dropped.
     pub async fn bind_remove(&self, address: IpAddr) -> Result<(), BindError> {
         self.rebind(LocalAddressChange::Removed(address), None).await
     }
@@ -426,7 +428,7 @@ impl Endpoint {
         shards.fold(EndpointStats::default(), EndpointStats::plus)
     }
 
-    /// How packets to the peer are carried.
+    /// The carrier of packets to the peer.
     fn encapsulation(&self, peer: &Peer) -> Result<Encapsulation, ConnectError> {
         let carriers = self.shared.carriers;
         match peer.encapsulation_port {
@@ -461,7 +463,7 @@ impl Drop for Endpoint {
                 state.closed = true;
                 std::mem::take(&mut state.accept_queue)
             };
-            // Their handles go outside the lock: dropping one calls back into the association.
+            // Their handles are dropped outside the lock: dropping one calls back into the association.
             drop(waiting);
             self.shared.incoming.notify_waiters();
             self.shared.shards.front().wake();
@@ -476,10 +478,10 @@ mod tests {
     use super::*;
     use crate::state::AssociationShared;
 
-    /// Endpoints and associations, to see whether they are gone.
+    /// Endpoints and associations, to check whether they are freed.
     type Remains = (Vec<Weak<EndpointShared>>, Vec<Weak<AssociationShared>>);
 
-    /// An endpoint with one association that was accepted and one that waits, and the other ends of both.
+    /// An endpoint with one accepted and one waiting association, and the other ends of both.
     fn associations() -> (Remains, Endpoint, Vec<Association>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

@@ -11,12 +11,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// No address was named, or no interface has one of the family that a wildcard stands for.
+    /// No address was given, or no interface has one of the family of a wildcard.
     #[error(
         "no local address was given, or no interface has one: name every address that the endpoint shall use"
     )]
     NoAddress,
-    /// A multicast or the broadcast address, or a wildcard where the system does not list the host's addresses.
+    /// A multicast or broadcast address, or a wildcard on a system that does not list the host's addresses.
     #[error(
         "{0} is not the address of an interface: name the addresses that the endpoint shall use"
     )]
@@ -27,7 +27,7 @@ pub enum BindError {
          `bind_to_device`), or use another address"
     )]
     LinkLocal(IpAddr),
-    /// No interface has the name that an address was to be bound to.
+    /// The interface for an address does not exist.
     #[error(
         "cannot bind {address} to {device:?}: no interface has that name (`ip link` shows them)"
     )]
@@ -37,7 +37,7 @@ pub enum BindError {
         /// Name of the interface.
         device: String,
     },
-    /// The interface that an address was to be bound to does not have it.
+    /// The interface for an address does not have it.
     #[error(
         "cannot bind {address} to {device}: the interface does not have that address (`ip address show dev {device}` \
          shows those that it has)"
@@ -55,44 +55,44 @@ pub enum BindError {
         address: IpAddr,
         /// Name of the interface.
         device: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The same address twice.
+    /// The same address was given twice.
     #[error("the local address {0} was given twice")]
     Duplicate(IpAddr),
-    /// A port was to have an address that the endpoint does not have.
+    /// An address for a port is not one of the endpoint.
     #[error("{0} is not one of the endpoint's addresses")]
     NotLocal(IpAddr),
-    /// The SCTP port is bound.
+    /// The SCTP port is in use.
     #[error("the SCTP port {0} is in use: choose another one, or 0 for any that is free")]
     PortInUse(u16),
     /// All dynamic SCTP ports are in use.
     #[error("no SCTP port is free")]
     NoFreePort,
-    /// The endpoint has the address that was to be added.
+    /// The endpoint already has the address to add.
     #[error("{0} is a local address of the endpoint already")]
     AlreadyBound(IpAddr),
-    /// The endpoint does not have the address that was to be removed.
+    /// The endpoint does not have the address to remove.
     #[error("{0} is no local address of the endpoint")]
     NotBound(IpAddr),
-    /// An endpoint has one address at least.
+    /// An endpoint needs at least one address.
     #[error("{0} is the last local address of the endpoint")]
     LastAddress(IpAddr),
-    /// The endpoint has a lower layer in place of addresses.
+    /// The endpoint has a lower layer instead of addresses.
     #[error("the endpoint runs over a lower layer and has no addresses")]
     LowerLayer,
     /// The endpoint is closed.
     #[error("the endpoint is closed")]
     EndpointClosed,
-    /// The system refused.
+    /// The system refused to bind a UDP socket.
     #[error("cannot bind UDP port {port} of {address}{}", remedy(.source))]
     Socket {
         /// Local address.
         address: IpAddr,
         /// UDP port (0: any).
         port: u16,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The system refused a raw socket.
@@ -100,7 +100,7 @@ pub enum BindError {
     RawSocket {
         /// Local address.
         address: IpAddr,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The kernel has loaded its own SCTP, which would abort every association over IP.
@@ -119,7 +119,7 @@ pub enum BindError {
     NoRuntime,
 }
 
-/// What to do about a socket that the system refuses; what it said follows as the source of the error.
+/// What to do about a socket that the system refuses; the error of the system follows as the source.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable => {
@@ -164,27 +164,27 @@ fn device_remedy(error: &io::Error) -> &'static str {
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The request itself is impossible.
+    /// The parameters are invalid.
     #[error(transparent)]
     Invalid(#[from] polypath_proto::ConnectError),
-    /// A name of the peer has no address, or is not written as `host:port`.
+    /// A name of the peer has no address, or is not of the form `host:port`.
     #[error("cannot resolve {name:?}: {reason}")]
     Name {
         /// The name.
         name: String,
-        /// What the resolver said.
+        /// Error of the resolver.
         reason: String,
     },
-    /// An address of the peer that no packet can be sent to.
+    /// An address of the peer that cannot be a destination.
     #[error("{0} is not the address of a host")]
     NotUnicast(IpAddr),
-    /// The peer is to be reached over UDP and the endpoint has no UDP sockets, or over IP and it has no raw ones.
+    /// The peer uses UDP and the endpoint has no UDP sockets, or IP and the endpoint has no raw sockets.
     #[error("the endpoint is not bound for what the peer is to be reached over, UDP or IP")]
     Carrier,
-    /// It ended before it began.
+    /// It ended before it was established.
     #[error(transparent)]
     Ended(#[from] AssociationError),
-    /// The endpoint accepts no associations, or no more of them.
+    /// The endpoint does not accept associations.
     #[error("the endpoint does not listen")]
     NotListening,
     /// The endpoint is closed.
@@ -192,13 +192,13 @@ pub enum ConnectError {
     EndpointClosed,
 }
 
-/// How an association ended, where it did not end gracefully; or why it waits for its user.
+/// Why an association did not end gracefully, or waits for its user.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AssociationError {
-    /// The peer restarted: what it had not acknowledged is lost, streams restart at SSN 0, and the
-    /// peer may be somebody else (RFC 5062 section 4). The association lives, and continues with
-    /// [`accept_restart`](crate::Association::accept_restart).
+    /// The peer restarted: unacknowledged data is lost, streams restart at SSN 0, and the peer may be another one (RFC
+    /// 5062 section 4). The association still exists; [`accept_restart`](crate::Association::accept_restart) continues
+    /// it.
     #[error("the peer restarted the association")]
     PeerRestarted,
     /// This side aborted it.
@@ -207,9 +207,9 @@ pub enum AssociationError {
     /// The peer aborted it.
     #[error("the peer aborted the association{}", Described(.0))]
     AbortedByPeer(Vec<u8>),
-    /// An association over IP ended without a reason, and this host's kernel has loaded its own SCTP since the endpoint was
-    /// bound: it knows nothing of the association and answers the peer's packets with ABORT (RFC 9260 section 8.4), which
-    /// the peer believes.
+    /// An association over IP ended without a reason, and this host's kernel has loaded its own SCTP since the endpoint
+    /// was bound: it does not know the association and answers the peer's packets with ABORT (RFC 9260 section 8.4),
+    /// which the peer accepts.
     #[error(
         "this host's kernel has loaded its own SCTP meanwhile, which aborts associations over IP: unload it \
          (modprobe -r sctp), or use UDP"
@@ -221,13 +221,13 @@ pub enum AssociationError {
     /// The peer's answer to the handshake cannot be accepted.
     #[error("the handshake with the peer failed{}", Described(.0))]
     HandshakeRefused(Vec<u8>),
-    /// The peer did not let the association end gracefully within the time for that (T5-shutdown-guard).
+    /// The shutdown took too long (T5-shutdown-guard).
     #[error("the shutdown took too long, and the association was aborted")]
     ShutdownTimeout,
     /// Too many retransmissions on all paths.
     #[error("the peer became unreachable on every path")]
     Unreachable,
-    /// A packet with a chunk of this much user data gets through on no path, while smaller ones do.
+    /// Packets with a chunk of this much user data are lost on every path, while smaller ones arrive.
     #[error(
         "no path carries packets with {user_bytes} bytes of user data any more, though smaller ones get through: set the MTU \
          lower, or send smaller messages"
@@ -236,7 +236,7 @@ pub enum AssociationError {
         /// User data of the chunk, in bytes.
         user_bytes: u32,
     },
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     #[error("the peer broke the protocol{}", Described(.0))]
     ProtocolViolation(Vec<u8>),
     /// The peer's host reports by ICMP that SCTP is unreachable there (RFC 9260 section 10, ICMP8): the UDP port is closed, or
@@ -245,7 +245,7 @@ pub enum AssociationError {
         "nobody takes SCTP at the peer's address: the other program does not run there, or uses something else"
     )]
     ProtocolUnreachable,
-    /// The endpoint or the runtime that drove it has gone.
+    /// The endpoint or its runtime has ended.
     #[error("the endpoint is closed")]
     EndpointClosed,
 }
@@ -272,7 +272,7 @@ impl AssociationError {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The message or the moment is wrong; the message was not queued.
+    /// The message or the state is invalid; the message was not queued.
     #[error(transparent)]
     Refused(#[from] polypath_proto::SendError),
     /// The association has ended with an error.
@@ -281,13 +281,13 @@ pub enum SendError {
 }
 
 impl SendError {
-    /// Whether the message may be accepted later, when the send buffer has room.
+    /// Whether the message may be accepted later, when the send buffer has space.
     pub fn is_would_block(&self) -> bool {
         matches!(self, Self::Refused(polypath_proto::SendError::WouldBlock))
     }
 }
 
-/// With the kind that the same would have for TCP.
+/// With the kind of the corresponding error of TCP.
 impl From<AssociationError> for io::Error {
     fn from(error: AssociationError) -> Self {
         let kind = match &error {
@@ -312,7 +312,7 @@ impl From<AssociationError> for io::Error {
     }
 }
 
-/// With the kind that the same would have for TCP.
+/// With the kind of the corresponding error of TCP.
 impl From<SendError> for io::Error {
     fn from(error: SendError) -> Self {
         use polypath_proto::SendError as Refusal;
@@ -326,23 +326,23 @@ impl From<SendError> for io::Error {
     }
 }
 
-/// Why a stream cannot be had as an object.
+/// Why there is no object for a stream.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamError {
     /// The stream does not exist, or something else reads it.
     #[error(transparent)]
     Refused(#[from] polypath_proto::ClaimError),
-    /// The peer has restarted, and the program has not accepted that.
+    /// The peer has restarted, and the program has not accepted the restart.
     #[error(transparent)]
     Ended(#[from] AssociationError),
 }
 
-/// No message is there yet, or none will come.
+/// No message is available yet, or none will arrive.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TryReceiveError {
-    /// Nothing has arrived that was not yet read.
+    /// All received messages were read.
     #[error("no message has arrived")]
     Empty,
     /// The association has ended with an error.
@@ -350,7 +350,7 @@ pub enum TryReceiveError {
     Ended(#[from] AssociationError),
 }
 
-/// Names the first error cause of an encoded list (RFC 9260 section 3.3.10) as the end of a sentence.
+/// The first error cause of an encoded list (RFC 9260 section 3.3.10), for the end of a sentence.
 struct Described<'a>(&'a [u8]);
 
 impl fmt::Display for Described<'_> {

@@ -6,14 +6,14 @@ use tokio::sync::broadcast;
 use crate::association::Association;
 
 impl Association {
-    /// Listens to the association's notifications from now on (RFC 6458 section 6.1). What happened before is in
+    /// Subscribes to the association's notifications from now on (RFC 6458 section 6.1). Earlier changes are visible in
     /// the state of the paths and of the association.
     pub fn events(&self) -> Events {
         self.events_of(EventKinds::all())
     }
 
-    /// Listens to notifications of these kinds (`SCTP_EVENT`, RFC 6458 section 6.2.2). Kinds that nobody listens to cost nothing, and
-    /// do not count among the events that a slow listener may lag behind.
+    /// Subscribes to notifications of these kinds (`SCTP_EVENT`, RFC 6458 section 6.2.2). Kinds without a subscriber
+    /// cost nothing, and do not count among the events by which a slow subscriber may lag.
     ///
     /// ```
     /// # use polypath::{Association, Event, EventKinds};
@@ -46,7 +46,7 @@ impl Events {
         loop {
             match self.receiver.recv().await {
                 Ok(event) if self.kinds.contains(event.kind()) => return Some(event),
-                // Another listener wants it.
+                // For another subscriber.
                 Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(missed)) => self.missed += missed,
                 Err(broadcast::error::RecvError::Closed) => return None,
@@ -54,12 +54,12 @@ impl Events {
         }
     }
 
-    /// The kinds of events that are listened to.
+    /// The kinds of events that are subscribed to.
     pub fn kinds(&self) -> EventKinds {
         self.kinds
     }
 
-    /// Events that were dropped because they were not read in time, of all kinds that somebody listened to.
+    /// Number of events of subscribed kinds that were dropped because they were not read in time.
     pub fn missed(&self) -> u64 {
         self.missed
     }

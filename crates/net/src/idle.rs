@@ -1,18 +1,18 @@
-//! Notices a peer that makes no progress.
+//! Detects a peer without progress.
 
 use std::time::Duration;
 
-/// Longest time between two looks at a peer.
+/// Longest time between two looks.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
-/// Looks within a limit that is shorter than so many of [`LONGEST_LOOK`].
+/// Minimum number of looks within the limit.
 const LOOKS: u32 = 10;
 
-/// Notices when a peer has made no progress for a while: neither sent nor acknowledged user data.
+/// Detects that a peer has made no progress for a while: it has neither sent nor acknowledged user data.
 ///
-/// Heartbeats keep an association alive whose peer reads nothing and sends nothing; an application that waits for such a peer may want to
-/// stop waiting. The watch has no clock and no task: its owner waits for the time that [`next_look`](Self::next_look) gives,
-/// then passes how long that took and [`Association::progress_bytes`](crate::Association::progress_bytes) to
-/// [`look`](Self::look).
+/// Heartbeats keep an association with a peer alive that reads and sends nothing; an application may want to stop
+/// waiting for such a peer. The watch has no clock and no task: its owner waits for the time that
+/// [`next_look`](Self::next_look) returns, and then passes the waiting time and
+/// [`Association::progress_bytes`](crate::Association::progress_bytes) to [`look`](Self::look).
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,31 +28,31 @@ const LOOKS: u32 = 10;
 #[derive(Clone, Debug)]
 pub struct IdleWatch {
     limit: Duration,
-    /// Bytes that had been moved at the last look.
+    /// Bytes at the last look.
     bytes: u64,
     /// Time since the last progress.
     idle: Duration,
 }
 
 impl IdleWatch {
-    /// Watches a peer that may be idle for `limit` and has moved `bytes` of user data so far.
+    /// Watches a peer that may be idle for `limit` and has transferred `bytes` of user data so far.
     pub fn new(limit: Duration, bytes: u64) -> Self {
         Self { limit, bytes, idle: Duration::ZERO }
     }
 
-    /// How long the peer may be idle.
+    /// The limit.
     pub fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// How long to wait before the next look: until the limit, a tenth of it or a second, whichever is least. Idle time begins
-    /// at a look that saw progress, so the limit is noticed later than it is reached by as much as this.
+    /// Time to wait before the next look: the shortest of the remaining time, a tenth of the limit, and a second. Idle
+    /// time starts at a look that saw progress, so the limit may be detected late by this time.
     pub fn next_look(&self) -> Duration {
         let left = self.limit.saturating_sub(self.idle);
         left.min(self.limit / LOOKS).min(LONGEST_LOOK)
     }
 
-    /// Looks at the peer after `waited` more, when it has moved `bytes` since the beginning. Returns whether it has been idle
+    /// Looks at the peer after a further `waited`, with `bytes` transferred in total. Returns whether it has been idle
     /// for the limit.
     pub fn look(&mut self, waited: Duration, bytes: u64) -> bool {
         self.idle =
@@ -94,7 +94,7 @@ mod tests {
         loop {
             let look = watch.next_look();
             waited += look;
-            // Something moves in the first second, then never again.
+            // Progress in the first second only.
             bytes += u64::from(waited <= SECOND);
             if watch.look(look, bytes) {
                 break;

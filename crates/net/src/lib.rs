@@ -1,10 +1,10 @@
 //! Multipath SCTP for asynchronous programs, over UDP (RFC 6951) and over IP itself.
 //!
 //! An [`Endpoint`] is bound to one or more local addresses. An [`Association`] with a peer carries messages on many
-//! streams over every pair of addresses at once, as its policies say. The protocol itself is the sans-IO crate
-//! `polypath-proto`; this crate lends it sockets, clock and randomness on [tokio](https://tokio.rs).
+//! streams, over several pairs of addresses at once. The protocol itself is the sans-IO crate `polypath-proto`; this
+//! crate adds sockets, a clock and random numbers, on [tokio](https://tokio.rs).
 //!
-//! Names follow RFC 6458, the sockets API of SCTP: its socket calls and notifications have the same names here.
+//! Socket calls and notifications have the names of RFC 6458, the sockets API of SCTP.
 //!
 //! # An echo
 //!
@@ -45,8 +45,8 @@
 //!
 //! # A file, while a path fails
 //!
-//! The sender loses an address in the middle. What was on its way there is sent again over the other path, and nobody
-//! notices but who listens to [`Events`]. The receiver takes the messages as a stream.
+//! The sender loses an address during the transfer. Its data in flight is retransmitted over the other path; only
+//! subscribers of [`Events`] notice. The receiver takes the messages as a stream.
 //!
 //! ```
 //! use futures_util::TryStreamExt;
@@ -95,8 +95,8 @@
 //!
 //! # Requests on many streams
 //!
-//! Each request has a stream of its own, so that none waits for another's lost packet; answers come back on the stream
-//! of their request. A server that takes many associations does so from [`Endpoint::incoming`].
+//! Each request has a stream of its own, so that a lost packet delays one request only; responses return on the stream
+//! of their request. A server for many associations takes them from [`Endpoint::incoming`].
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -148,88 +148,91 @@
 //!
 //! # How it behaves
 //!
-//! `AssociationConfig::default()` has the preset `recommended`, which keeps transfers over several paths from being slower than over the
-//! best of them; [`AssociationConfig::with_preset`] takes another ([`Preset`]), and every policy can be set by itself. Buffers
-//! begin with 64 KiB and grow as data is acknowledged and read, up to `send_buffer_bytes` and `receive_buffer_bytes`
-//! ([`BUFFER_BYTES`] each, if not set): these should hold what all paths carry in two round trips of the longest one. A server for
-//! many peers sets less. With the policies `send_buffer` and `receive_buffer` set to `bytes`, buffers have their full size from the
-//! beginning.
+//! `AssociationConfig::default()` has the preset `recommended`, which keeps transfers over several paths from being
+//! slower than over the best of them; [`AssociationConfig::with_preset`] has another one ([`Preset`]), and each policy
+//! can be changed. Buffers start at 64 KiB and grow as data is acknowledged and read, up to `send_buffer_bytes` and
+//! `receive_buffer_bytes` (default: [`BUFFER_BYTES`] each). These should hold what all paths carry in two round trips
+//! of the longest one; servers for many peers may set less. With the policies `send_buffer` and `receive_buffer` set to
+//! `bytes`, buffers have their full size from the start.
 //!
-//! [`Association::set_options`] and [`Association::set_path_options`] change parameters while an association lives (RFC 6458 section 8), and
-//! [`EndpointBuilder::accept_options`] chooses those of associations that peers begin.
+//! [`Association::set_options`] and [`Association::set_path_options`] change parameters of a live association (RFC 6458
+//! section 8), and [`EndpointBuilder::accept_options`] chooses those of associations that peers initiate.
 //!
 //! # What a program must expect
 //!
-//! * **Restart.** A peer that lost its state may come back from the same addresses, and the association goes on with
-//!   it; or somebody else does who took its address (RFC 5062). So everything gives
-//!   [`PeerRestarted`](AssociationError::PeerRestarted) until the program has decided and calls
-//!   [`Association::accept_restart`] or [`Association::abort`].
-//! * **Large messages.** One that is larger than the receive buffer arrives in pieces ([`ReceivedMessage::piece`]).
-//! * **Cancellation.** Dropping a future of this crate neither loses nor repeats a message, so all of them can be used in
-//!   `select!`.
+//! * **Restart.** A peer that has lost its state may restart the association from the same addresses; so may an
+//!   attacker that took over an address (RFC 5062). All methods therefore fail with
+//!   [`PeerRestarted`](AssociationError::PeerRestarted) until the program calls [`Association::accept_restart`] or
+//!   [`Association::abort`].
+//! * **Large messages.** A message larger than the receive buffer arrives in pieces ([`ReceivedMessage::piece`]).
+//! * **Cancellation.** Dropping a future of this crate neither loses nor repeats a message, so all of them can be used
+//!   in `select!`.
 //! * **The end.** Errors say how an association ended. [`Association::closed`] waits for it.
-//! * **Numbers.** [`Association::stats`], [`Association::path_stats`] and [`Endpoint::stats`] can be asked at any time, and
-//!   go on to tell of paths that failed.
+//! * **Numbers.** [`Association::stats`], [`Association::path_stats`] and [`Endpoint::stats`] are available at any
+//!   time, and include failed paths.
 //!
 //! # Observation
 //!
 //! An [`Observer`] of an endpoint, or [`Association::set_probe`], attaches a [`Probe`] to an association: it receives a
-//! [`ProbeEvent`] for each packet and chunk, each SACK, each loss, each change of a congestion window, each round-trip time,
-//! each timer that expires, each state of a path and of the association, as in the simulator. With the crate feature `tracing` the crate also emits spans and events of that library, all with the target
-//! `polypath`: a span `association` with the peer's address and the ports; the end, restarts and states of paths at `INFO` and
-//! above; timeouts, losses and MTUs from `DEBUG`; packets and chunks at `TRACE`. Without observers and without the feature,
-//! nothing of that costs anything. A [`PacketTap`] sees the packets themselves.
+//! [`ProbeEvent`] for each packet and chunk, each SACK, each loss, each change of a congestion window, each round-trip
+//! time, each timer that expires, each state of a path and of the association, as in the simulator. With the crate
+//! feature `tracing` the crate also emits spans and events of that library, all with the target `polypath`: a span
+//! `association` with the peer's address and the ports; the end, restarts and states of paths at `INFO` and above;
+//! timeouts, losses and MTUs from `DEBUG`; packets and chunks at `TRACE`. Without observers and without the feature,
+//! this has no cost. A [`PacketTap`] sees the packets themselves.
 //!
 //! # Threads
 //!
-//! An association is the work of one thread at a time. A program with few of them is quickest on a runtime with one thread
-//! (`#[tokio::main(flavor = "current_thread")]`, or `worker_threads(1)`): on several, the task that hands in messages and the one that
-//! sends packets wait for each other (1,400-byte messages over the loopback interface of two cores: 10 Gbit/s instead of 17). Servers of many
-//! associations gain from several threads, and [`EndpointBuilder::shards`] divides associations among tasks.
+//! One thread at a time works on an association. A program with few associations is fastest on a runtime with one
+//! thread (`#[tokio::main(flavor = "current_thread")]`, or `worker_threads(1)`): on several, the task that hands in
+//! messages and the one that sends packets wait for each other (1,400-byte messages over the loopback interface of two
+//! cores: 10 Gbit/s instead of 17). Servers with many associations benefit from several threads;
+//! [`EndpointBuilder::shards`] divides associations among tasks.
 //!
 //! # Who may connect
 //!
-//! Whoever reaches an endpoint that listens may connect, unless both sides have a key: a [`KeyRing`] reads a file of keys and puts them
-//! into the configuration of either side, which then authenticates everything from COOKIE ECHO on (AUTH, RFC 4895). That hides nothing.
-//! [`Association::peer_key`] says which key a peer has.
+//! Any peer that can reach a listening endpoint may connect, unless both sides have a key: a [`KeyRing`] reads a file
+//! of keys and adds them to the configuration of either side, which then authenticates all packets from COOKIE ECHO on
+//! (AUTH, RFC 4895). Nothing is encrypted. [`Association::peer_key`] identifies the key of a peer.
 //!
 //! # UDP or IP itself
 //!
-//! Packets travel in UDP unless the endpoint is told otherwise: that needs no privileges and passes address translators.
-//! With [`EndpointBuilder::carriers`] an endpoint speaks SCTP over IP (protocol 132), or both, and [`Peer::raw_ip`] names
-//! a peer that is reached so. Answers go the way the packet came.
+//! By default, packets are carried in UDP, which needs no privileges and passes address translators. With
+//! [`EndpointBuilder::carriers`], an endpoint uses SCTP over IP (protocol 132), or both; [`Peer::raw_ip`] is a peer
+//! over IP. Answers use the carrier of the packet that they answer.
 //!
 //! # DTLS, or another lower layer of the program
 //!
-//! [`Endpoint::over_lower_layer`] begins an endpoint without sockets and addresses: a [`LowerLayer`] carries its packets, which may be
-//! two channels to a task of the program ([`ChannelLayer`]). So SCTP runs over DTLS (RFC 8261), as data channels of WebRTC do.
+//! [`Endpoint::over_lower_layer`] creates an endpoint without sockets and addresses: a [`LowerLayer`] carries its
+//! packets, for example two channels to a task of the program ([`ChannelLayer`]). SCTP thus runs over DTLS (RFC 8261),
+//! like data channels of WebRTC.
 //!
 //! # Path MTU
 //!
-//! Packets are sent with "don't fragment" set. Probes find the MTU of each path, from 1200 bytes up to `mtu_bytes` of the
-//! configuration, and notice when it shrinks or grows (RFC 8899); no ICMP is needed, but what routers say about packets with
-//! the right verification tag shortens the search. With [`PmtuDiscovery::Icmp`] paths begin with `mtu_bytes` or the MTU of
-//! their route, whichever is smaller, and shrink when a router says so or when the system finds a packet too big for its
-//! interface. A packet that has become too big for its path goes out in IP fragments and is counted in
+//! Packets are sent with "don't fragment" set. Probes determine the MTU of each path, from 1200 bytes up to `mtu_bytes`
+//! of the configuration, and detect when it shrinks or grows (RFC 8899). No ICMP is needed, but reports about packets
+//! with the right verification tag shorten the search. With [`PmtuDiscovery::Icmp`], paths start with `mtu_bytes` or
+//! the MTU of their route, whichever is smaller, and shrink when a router or the system reports that a packet is too
+//! big. A packet that has become too big for its path is sent in IP fragments and is counted in
 //! [`EndpointStats::packets_fragmented`].
 //!
 //! # Paths that the system refuses
 //!
-//! When the system does not send from a local to a remote address (no route, interface down, forbidden), that path is
-//! inactive at once, and what was on it goes elsewhere. It is tried again after its retransmission timeout. During the
-//! handshake the next pair of addresses is tried at once.
+//! If the system does not send from a local to a remote address (no route, interface down, forbidden), that path
+//! becomes inactive at once, and its data in flight is retransmitted elsewhere. The path is tried again after its
+//! retransmission timeout; during the handshake, the next pair of addresses is tried at once.
 //!
 //! # Two uplinks
 //!
-//! Routes lead by destination, so packets from the address of a second uplink may leave by the first, which drops them.
-//! [`EndpointBuilder::bind_to_device`] binds an address to its interface.
+//! Routing depends on the destination, so packets from the address of a second uplink may be sent over the first, which
+//! drops them. [`EndpointBuilder::bind_to_device`] binds an address to its interface.
 //!
 //! # Addresses that come and go
 //!
-//! [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] change the local addresses of an endpoint while its associations
-//! live: paths from an address that goes are inactive at once, and are probed when it comes back. An interface that only
-//! goes down needs neither: its paths are refused by the system until it is up again. If both sides have
-//! the policy `address_reconfiguration`, an ASCONF tells the peer of the change.
+//! [`Endpoint::bind_add`] and [`Endpoint::bind_remove`] change the local addresses of an endpoint with live
+//! associations: paths from a removed address become inactive at once, and are probed when it returns. An interface
+//! that only goes down needs neither: the system refuses its paths until it is up again. If both sides have the policy
+//! `address_reconfiguration`, an ASCONF announces the change to the peer.
 
 #![deny(unsafe_code)]
 
@@ -299,7 +302,7 @@ pub use stream::MessageSink;
 pub use system::SocketAbilities;
 pub use tap::{PacketTap, TapDirection, TappedPacket};
 
-/// The README, whose example is a test.
+/// Makes the example of the README a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! What carries the packets of an endpoint in place of sockets.
+//! Lower layers, which carry the packets of an endpoint instead of sockets.
 
 use std::fmt;
 use std::future::Future;
@@ -8,47 +8,47 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-/// A lower layer of the program's own that leads to one peer and carries datagrams, such as DTLS (RFC 8261). It may lose and
-/// reorder packets, as networks do.
+/// A lower layer of the program that connects to one peer and carries datagrams, such as DTLS (RFC 8261). It may lose
+/// and reorder packets, like networks.
 ///
-/// [`ChannelLayer`] does for most programs: a task of theirs has the other ends of two channels.
+/// [`ChannelLayer`] is enough for most programs: one of their tasks has the other ends of two channels.
 pub trait LowerLayer: fmt::Debug + Send + 'static {
-    /// Becomes ready when a packet can be sent. Until then packets wait, and what sends them goes by its acknowledgements.
+    /// Becomes ready when a packet can be sent. Until then packets wait; congestion control limits their number.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 
     /// Sends a packet, after [`poll_ready`](Self::poll_ready) has been ready. One that cannot be sent is lost.
     fn send(&mut self, packet: Bytes);
 
-    /// The next packet that has come; `None` when the lower layer has ended, and with it every association over it.
+    /// The next received packet; `None` when the lower layer has ended, which ends every association over it.
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
 /// A lower layer of two channels.
 ///
-/// It ends when the sender of `incoming` is dropped. Packets for `outgoing` wait while that is full, and are lost when its receiver is
-/// gone.
+/// It ends when the sender of `incoming` is dropped. Packets for `outgoing` wait while it is full, and are lost once
+/// its receiver is dropped.
 pub struct ChannelLayer {
     outgoing: mpsc::Sender<Bytes>,
     incoming: mpsc::Receiver<Bytes>,
     room: Room,
 }
 
-/// Whether `outgoing` takes a packet.
+/// Whether `outgoing` has space for a packet.
 enum Room {
     Unknown,
     Awaited(Pin<Box<dyn Future<Output = Option<mpsc::OwnedPermit<Bytes>>> + Send>>),
     Reserved(mpsc::OwnedPermit<Bytes>),
-    /// Nobody takes packets any more.
+    /// The receiver is dropped.
     Gone,
 }
 
 impl ChannelLayer {
-    /// Packets go out through `outgoing` and come in through `incoming`.
+    /// Sends packets through `outgoing` and receives them from `incoming`.
     pub fn new(outgoing: mpsc::Sender<Bytes>, incoming: mpsc::Receiver<Bytes>) -> Self {
         Self { outgoing, incoming, room: Room::Unknown }
     }
 
-    /// Two layers that lead to each other, each of which holds up to `capacity` packets for the other.
+    /// Two connected layers, each of which holds up to `capacity` packets for the other.
     ///
     /// # Panics
     ///
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(poll_fn(|cx| far.poll_receive(cx)).await.unwrap(), "two");
         drop(near);
         assert_eq!(poll_fn(|cx| far.poll_receive(cx)).await, None);
-        // What nobody takes is lost.
+        // Packets without a receiver are lost.
         for _ in 0..3 {
             poll_fn(|cx| far.poll_ready(cx)).await;
             far.send(Bytes::new());

@@ -22,20 +22,19 @@ pub struct Message {
     pub ppid: u32,
     /// Ordered within its stream, or delivered as soon as it is complete (`SCTP_UNORDERED`).
     pub delivery: Delivery,
-    /// Send first transmissions on this path while it is usable (`SCTP_ADDR_OVER`); `None` leaves the choice to the
-    /// association's path order.
+    /// Path of first transmissions while it is usable (`SCTP_ADDR_OVER`); `None`: chosen by the path scheduler.
     pub path: Option<PathId>,
     /// Returned in events about this message (`snd_context`).
     pub context: u32,
-    /// How long the sender tries to deliver it (`sctp_prinfo`, RFC 6458 section 5.3.7 and RFC 7496); `None` for what the
-    /// policy `partial_reliability` says. Reliable in any case where the peer does not understand FORWARD-TSN.
+    /// Its reliability (`sctp_prinfo`, RFC 6458 section 5.3.7 and RFC 7496); `None`: that of the policy
+    /// `partial_reliability`. Fully reliable if the peer does not support FORWARD-TSN.
     pub reliability: Option<PartialReliability>,
     /// Whether this is the whole message, or a piece of one (`SCTP_EXPLICIT_EOR`); see [`piece`](Self::piece).
     pub piece: Piece,
     /// Content, up to `tail`; one of them must not be empty.
     pub payload: Bytes,
-    /// The rest of the content, mostly none. A message may have a header of its own in `payload` and share its `tail` with
-    /// others: neither is copied before the packet is built.
+    /// The rest of the content, usually empty. Messages can have a header of their own in `payload` and share their
+    /// `tail`: neither is copied before the packet is built.
     pub tail: Bytes,
 }
 
@@ -55,8 +54,7 @@ impl Message {
         }
     }
 
-    /// Lets the content go on with `tail`, as `writev` and `sendmsg` do with more than one buffer. The receiver sees one
-    /// message.
+    /// Appends `tail` to the content, like the second buffer of `writev` and `sendmsg`. The receiver sees one message.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -73,13 +71,13 @@ impl Message {
         self
     }
 
-    /// Makes it a piece of a message whose end is explicit (`SCTP_EXPLICIT_EOR`, RFC 6458 section 8.1.26): so a message can be larger
-    /// than the send buffer, or begin before all of it is there. The receiver sees one message.
+    /// Makes it a piece of a message with an explicit end (`SCTP_EXPLICIT_EOR`, RFC 6458 section 8.1.26). Such a
+    /// message can be larger than the send buffer, or begin before it is complete. The receiver sees one message.
     ///
-    /// The first piece says what the message is. Others continue the message of their stream; only stream and content of
-    /// them count. Until the last one nothing else is sent, unless messages are
-    /// [interleaved](crate::Association::interleaves_messages), and nothing else is accepted on the stream. Such a message is reliable. A shutdown
-    /// before its end aborts the association.
+    /// The properties of the message are those of its first piece; of later pieces, only stream and content count.
+    /// Until the last piece, no other message is sent, unless messages are
+    /// [interleaved](crate::Association::interleaves_messages), and none is accepted on the stream. The message is
+    /// fully reliable. A shutdown before its end aborts the association.
     ///
     /// ```
     /// # use polypath::{Association, Message, Piece, SendError};
@@ -100,7 +98,7 @@ impl Message {
         self.payload.len() + self.tail.len()
     }
 
-    /// Whether there is no content; such a message is refused.
+    /// Whether there is no content; such a message is rejected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -126,7 +124,7 @@ impl Message {
         self
     }
 
-    /// Gives the message up after this time (`SCTP_PR_SCTP_TTL`).
+    /// Abandons the message after this time (`SCTP_PR_SCTP_TTL`).
     #[must_use]
     pub fn lifetime(self, lifetime: std::time::Duration) -> Self {
         let nanoseconds = u64::try_from(lifetime.as_nanos()).unwrap_or(u64::MAX);
@@ -134,13 +132,13 @@ impl Message {
         self.reliability(PartialReliability::Timed(lifetime))
     }
 
-    /// Gives the message up instead of retransmitting a part of it more often (`SCTP_PR_SCTP_RTX`).
+    /// Abandons the message instead of retransmitting a part of it more often (`SCTP_PR_SCTP_RTX`).
     #[must_use]
     pub fn max_retransmissions(self, limit: u16) -> Self {
         self.reliability(PartialReliability::LimitedRetransmissions(limit))
     }
 
-    /// Gives the message up when one with a lower number, or a reliable one, needs its room in the send buffer
+    /// Abandons the message when one with a lower number, or a reliable one, needs its space in the send buffer
     /// (`SCTP_PR_SCTP_PRIO`).
     #[must_use]
     pub fn priority(self, priority: u32) -> Self {
@@ -184,7 +182,8 @@ fn content(first: Bytes, tail: Bytes) -> Payload<'static> {
     }
 }
 
-/// A message that arrived, or a [piece](Self::piece) of one that is too large to be delivered whole, with what RFC 6458 section
+/// A received message, or a [piece](Self::piece) of one that is too large to be delivered whole, with the receive
+/// information of RFC 6458 section
 /// 5.3.5 calls its receive information.
 #[derive(Clone, Debug)]
 pub struct ReceivedMessage(polypath_proto::ReceivedMessage);
@@ -215,14 +214,15 @@ impl ReceivedMessage {
         self.0.tsn.0
     }
 
-    /// Which part of its message this is. Messages come whole, except those that are larger than the receive buffer or, if one is
-    /// set, than the [partial delivery point](crate::AssociationConfig::partial_delivery_point): their pieces follow each other,
-    /// and the last one [ends](Piece::ends) the record (`MSG_EOR`). No other piece of the stream and delivery comes in
-    /// between, and without message interleaving nothing else at all. If a [first](Piece::First) piece comes where the message before has not
-    /// ended, the rest of that will not come; [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) says so before.
+    /// The part of its message. Messages are delivered whole, unless they are larger than the receive buffer or, if one
+    /// is set, the [partial delivery point](crate::AssociationConfig::partial_delivery_point): their pieces are
+    /// delivered in order, and the last one [ends](Piece::ends) the record (`MSG_EOR`). No other piece of the same
+    /// stream and order of delivery comes in between, and without message interleaving nothing else. If a
+    /// [first](Piece::First) piece follows a message without an end, the rest of that message will not arrive;
+    /// [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) precedes it.
     ///
-    /// A program whose messages are smaller than its receive buffer need not look at it unless its peer is not trusted: a peer can
-    /// always send a larger one.
+    /// A program whose messages are smaller than its receive buffer can ignore it if it trusts its peer; others can
+    /// always send larger ones.
     pub fn piece(&self) -> Piece {
         self.0.piece
     }
@@ -232,17 +232,17 @@ impl ReceivedMessage {
         self.0.len()
     }
 
-    /// Whether there is no content; never true for a message that arrived.
+    /// Whether there is no content; never true for a received message.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The content in the pieces in which it arrived, without copying.
+    /// The content in the parts in which it arrived, without copying.
     pub fn fragments(&self) -> impl Iterator<Item = &[u8]> {
         self.0.fragments.iter().flat_map(Payload::slices).filter(|slice| !slice.is_empty())
     }
 
-    /// The content in the pieces in which it arrived; only those that are not in memory as they are, are copied.
+    /// The content in the parts in which it arrived; a part is copied only if it has no buffer of its own.
     pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
         self.0.fragments.into_iter().flat_map(|fragment| match fragment {
             Payload::Shared(bytes) => SmallVec::from_buf([bytes]),
@@ -253,7 +253,7 @@ impl ReceivedMessage {
         })
     }
 
-    /// The content in one piece; copies when it arrived in several.
+    /// The whole content; copied if it arrived in several parts.
     pub fn into_bytes(self) -> Bytes {
         if let [Payload::Shared(bytes)] = self.0.fragments.as_slice() {
             return bytes.clone();

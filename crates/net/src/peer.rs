@@ -1,4 +1,4 @@
-//! Whom to connect to.
+//! Peers to connect to.
 
 use std::net::IpAddr;
 
@@ -9,10 +9,10 @@ use crate::error::ConnectError;
 /// UDP port registered for encapsulated SCTP (RFC 6951 section 5.1).
 pub const ENCAPSULATION_PORT: u16 = 9899;
 
-/// A peer: its addresses, its SCTP port, and its UDP port unless it is reached over IP itself.
+/// A peer: its addresses, its SCTP port, and its UDP port unless it uses IP itself.
 ///
-/// One address suffices: the peer names its others in the handshake. Further ones let the handshake succeed when the
-/// first cannot be reached.
+/// One address is enough: the peer lists the others in the handshake. With further ones, the handshake succeeds even if
+/// the first is unreachable.
 ///
 /// ```
 /// use polypath::Peer;
@@ -24,7 +24,7 @@ pub const ENCAPSULATION_PORT: u16 = 9899;
 pub struct Peer {
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) port: u16,
-    /// `None`: over IP itself.
+    /// `None`: IP itself.
     pub(crate) encapsulation_port: Option<u16>,
 }
 
@@ -38,10 +38,10 @@ impl Peer {
         }
     }
 
-    /// The peer with these names and SCTP port, encapsulated in UDP port 9899: `sctp.example.net:5001`, or several names and addresses of one
-    /// host, separated by commas, with the same port: `a.example.net:5001,[2001:db8::1]:5001`. The resolver of the system is
-    /// asked, and all addresses that it gives are taken, in its order. They must all be the peer's: a name that stands for
-    /// several hosts is not suitable.
+    /// The peer with these names and SCTP port, encapsulated in UDP port 9899: `sctp.example.net:5001`, or several
+    /// names and addresses of one host, separated by commas, with the same port:
+    /// `a.example.net:5001,[2001:db8::1]:5001`. All addresses from the resolver of the system are used, in its order.
+    /// They must all belong to the peer: names of several hosts are not suitable.
     ///
     /// ```
     /// use polypath::Peer;
@@ -57,7 +57,7 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// A name without an address, or without a port; ports that differ.
+    /// A name has no address or no port, or the ports differ.
     pub async fn resolve(names: &str) -> Result<Self, ConnectError> {
         let mut addresses: Vec<IpAddr> = Vec::new();
         let mut port = None;
@@ -89,7 +89,7 @@ impl Peer {
         self
     }
 
-    /// Reaches the peer over IP itself, not in UDP; the endpoint must be bound so ([`Carriers`](crate::Carriers)).
+    /// Uses IP itself instead of UDP; the endpoint must be bound for that ([`Carriers`](crate::Carriers)).
     #[must_use]
     pub fn raw_ip(mut self) -> Self {
         self.encapsulation_port = None;
@@ -101,7 +101,7 @@ impl Peer {
         &self.addresses
     }
 
-    /// Whether it is reached over IP itself.
+    /// Whether it uses IP itself.
     pub fn is_over_ip(&self) -> bool {
         self.encapsulation_port.is_none()
     }

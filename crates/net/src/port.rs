@@ -1,4 +1,4 @@
-//! SCTP ports that are bound beside that of the endpoint: what several sockets need that share one endpoint.
+//! SCTP ports beside that of the endpoint, for several sockets that share one endpoint.
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -13,11 +13,12 @@ use crate::error::{BindError, ConnectError};
 use crate::peer::Peer;
 use crate::state::{EndpointState, NOT_ACCEPTING, PortQueue};
 
-/// An SCTP port of an [`Endpoint`], with its own addresses, configuration and queue of associations that wait to be accepted.
+/// An SCTP port of an [`Endpoint`], with its own addresses, configuration and queue of associations that wait to be
+/// accepted.
 ///
-/// Several of them share the sockets and the UDP port of the endpoint, as the sockets of several programs share a host
-/// (`bind`, `listen` of the sockets API). When it is dropped, the port is free again; associations that wait to be accepted are
-/// aborted, and all others live on.
+/// Ports share the sockets and the UDP port of the endpoint, like the sockets of several programs share a host (`bind`,
+/// `listen` of the sockets API). When it is dropped, the port is free again; associations that wait to be accepted are
+/// aborted, and all others continue.
 #[derive(Debug)]
 pub struct BoundPort {
     endpoint: Endpoint,
@@ -25,7 +26,7 @@ pub struct BoundPort {
 }
 
 impl Endpoint {
-    /// Binds a further SCTP port; 0 takes a dynamic one that is free.
+    /// Binds a further SCTP port; 0: any free dynamic port.
     ///
     /// ```
     /// use polypath::{AssociationConfig, Endpoint, Message, Peer, PortAddresses, PortConfig};
@@ -52,7 +53,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`BindError::PortInUse`] if the port is bound, and [`BindError::NotLocal`] if an address is not one of the endpoint's.
+    /// [`BindError::PortInUse`] if the port is in use, and [`BindError::NotLocal`] if an address is not one of the
+    /// endpoint.
     pub fn bind_port(
         &self,
         port: u16,
@@ -87,7 +89,7 @@ impl Endpoint {
     }
 }
 
-/// As associations over sockets need it.
+/// The configuration with what associations over sockets need.
 fn prepared(mut config: PortConfig) -> PortConfig {
     config.association.pmtu_discovery.get_or_insert(PmtuDiscovery::Probe);
     config.association.error_detection = ErrorDetection::Crc32c;
@@ -100,7 +102,7 @@ impl BoundPort {
         self.port
     }
 
-    /// Changes what associations are that begin from now on, and how many may wait to be accepted.
+    /// Changes the configuration of future associations, and the number that may wait to be accepted.
     pub fn set(&self, config: PortConfig, backlog: usize) {
         let mut state = self.endpoint.shared().state();
         state.protocol.bind_port(self.port, prepared(config));
@@ -109,7 +111,7 @@ impl BoundPort {
         }
     }
 
-    /// The next association that a peer has begun at this port. Waits also while the port does not listen.
+    /// Waits for the next association that a peer initiates at this port, even while the port does not listen.
     ///
     /// # Errors
     ///
@@ -133,11 +135,12 @@ impl BoundPort {
         }
     }
 
-    /// Establishes an association from this port, with its addresses; as [`Endpoint::connect`], but from no other port.
+    /// Establishes an association from this port and its addresses. Like [`Endpoint::connect`], but never from another
+    /// port.
     ///
     /// # Errors
     ///
-    /// As [`Endpoint::connect`], and if the port has an association with this peer.
+    /// Like [`Endpoint::connect`]; also if the port has an association with this peer.
     pub async fn connect(
         &self,
         peer: &Peer,

@@ -1,7 +1,7 @@
-//! Observation of associations from outside: typed events of the protocol, as they happen.
+//! Probes of associations: typed events of the protocol, as they happen.
 //!
-//! Every call into the protocol takes a probe. A user may attach one to an association; the crate's own `tracing` events come
-//! from a second one beside it.
+//! Every call into the protocol takes a probe. Users can attach one to an association; a second one emits the crate's
+//! `tracing` events.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::log::LogProbe;
 /// A probe that can move between threads.
 pub type BoxedProbe = Box<dyn Probe + Send>;
 
-/// Which side began an association.
+/// The side that initiated an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Initiator {
     /// This endpoint, by [`connect`](crate::Endpoint::connect).
@@ -23,19 +23,19 @@ pub enum Initiator {
     Peer,
 }
 
-/// Describes an association that begins to an [`Observer`].
+/// Describes a new association to an [`Observer`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ObservedAssociation {
     /// Number of the association within its endpoint.
     pub id: u32,
-    /// Which side began it.
+    /// The side that initiated it.
     pub initiator: Initiator,
     /// SCTP port of this side.
     pub local_port: u16,
     /// SCTP port of the peer.
     pub remote_port: u16,
-    /// Addresses of the peer that are known so far.
+    /// Addresses of the peer known so far.
     pub remote_addresses: Vec<IpAddr>,
     /// When it begins. Like the times of its events, this is the time since the endpoint was bound.
     pub begins: Instant,
@@ -63,13 +63,13 @@ impl ObservedAssociation {
     }
 }
 
-/// Decides which associations of an endpoint are observed, and by what.
+/// Decides which associations of an endpoint are observed, and by which probe.
 ///
-/// Set by [`EndpointBuilder::observer`](crate::EndpointBuilder::observer). Closures that take an [`ObservedAssociation`]
-/// are observers, too.
+/// Set by [`EndpointBuilder::observer`](crate::EndpointBuilder::observer). Closures that take an
+/// [`ObservedAssociation`] are observers, too.
 ///
-/// The observer and its probes are called under a lock, by the task that drives the endpoint or by the task that calls a
-/// method of the association. They must not block, and must not call methods of the endpoint or the association.
+/// The observer and its probes are called under a lock, by the task that drives the endpoint or by the task that calls
+/// a method of the association. They must not block, and must not call methods of the endpoint or the association.
 pub trait Observer: Send + Sync {
     /// Called when an association begins. Returns the probe that receives all of its events, or `None` to leave it unobserved.
     fn observe(&self, association: &ObservedAssociation) -> Option<BoxedProbe>;
@@ -95,12 +95,12 @@ impl fmt::Debug for dyn Observer {
 pub(crate) struct Observing(pub(crate) Option<Arc<dyn Observer>>);
 
 impl Observing {
-    /// Whether somebody may observe associations: the user, or a subscriber of the log.
+    /// Whether associations may be observed: by the user, or by a subscriber of the log.
     pub(crate) fn is_possible(&self) -> bool {
         self.0.is_some() || cfg!(feature = "tracing")
     }
 
-    /// The probe for an association that begins.
+    /// The probe of a new association.
     pub(crate) fn probe(
         &self,
         describe: impl FnOnce() -> ObservedAssociation,
@@ -109,7 +109,7 @@ impl Observing {
     }
 }
 
-/// Everything that observes one association.
+/// The probes of one association.
 #[derive(Default)]
 pub(crate) struct Probes {
     user: Option<BoxedProbe>,

@@ -1,4 +1,4 @@
-//! Local addresses of a single association, as the socket of a program changes them (`sctp_bindx`).
+//! Local addresses of a single association, for `sctp_bindx`.
 
 use std::net::IpAddr;
 
@@ -8,12 +8,12 @@ use crate::association::Association;
 use crate::endpoint::Endpoint;
 
 impl Endpoint {
-    /// Gives one association of this endpoint a further local address, which the endpoint must have; its peer is asked to add it
-    /// (ASCONF, RFC 5061). Other associations do not change.
+    /// Adds a local address of the endpoint to one association, whose peer is requested to add it (ASCONF, RFC 5061).
+    /// Other associations do not change.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it (policy `address_reconfiguration`), or this is not an address of the endpoint.
+    /// One side lacks the extension (policy `address_reconfiguration`), or this is not an address of the endpoint.
     pub fn bind_add_for(
         &self,
         association: &Association,
@@ -25,11 +25,11 @@ impl Endpoint {
         self.rebind_one(association, LocalAddressChange::Added(address))
     }
 
-    /// Takes a local address from one association, whose peer is asked to delete it. The last one stays.
+    /// Removes a local address from one association, whose peer is requested to delete it. The last one stays.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it, or this is not an address of the association, or the last one.
+    /// One side lacks the extension, or this is not an address of the association, or its last one.
     pub fn bind_remove_for(
         &self,
         association: &Association,

@@ -1,4 +1,4 @@
-//! What the system's routing says about an address.
+//! Routes of the system.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,7 +11,7 @@ use crate::device;
 /// Any port: connecting a UDP socket looks up a route and sends nothing.
 const ANY_PORT: u16 = 9;
 
-/// The local address that the system would send from to reach `to`.
+/// The local address that the system uses to reach `to`.
 ///
 /// ```
 /// let local = polypath::source_address("127.0.0.1".parse()?)?;
@@ -27,8 +27,8 @@ pub fn source_address(to: IpAddr) -> io::Result<IpAddr> {
     Ok(lookup(any, None, to)?.local_addr()?.ip())
 }
 
-/// The local addresses that suit an endpoint whose user names none: those that the default routes of IPv4 and IPv6 begin at,
-/// then the loopback addresses that this host has, for peers on it. Peers elsewhere do not learn of the latter.
+/// The local addresses of an endpoint without explicit ones: the source addresses of the default routes of IPv4 and
+/// IPv6, then the loopback addresses of this host, for peers on it. Other peers do not learn the latter.
 ///
 /// ```
 /// let local = polypath::default_addresses();
@@ -46,7 +46,7 @@ pub fn default_addresses() -> Vec<IpAddr> {
     routed.chain(loopback.into_iter().filter(|&own| UdpSocket::bind((own, 0)).is_ok())).collect()
 }
 
-/// What the system's routes say of these addresses; nothing of those it has no route to.
+/// Routes of the system to these addresses, as far as it has any.
 pub(crate) fn sources(remotes: &[IpAddr]) -> Vec<SourceRoute> {
     let route = |&remote| Some(SourceRoute { remote, local: source_address(remote).ok()? });
     remotes.iter().filter_map(route).collect()
@@ -60,7 +60,7 @@ pub(crate) fn mtu(from: IpAddr, device: Option<&str>, to: IpAddr) -> Option<u32>
     system::mtu(&lookup(from, device, to).ok()?, to)
 }
 
-/// A socket that knows its route. It is connected, so it receives from nobody else, and lives for a moment only.
+/// A socket with a route. It is connected, so it receives from no other address, and exists only briefly.
 fn lookup(from: IpAddr, device: Option<&str>, to: IpAddr) -> io::Result<UdpSocket> {
     let socket =
         Socket::new(Domain::for_address((from, 0).into()), Type::DGRAM, Some(Protocol::UDP))?;

@@ -16,8 +16,8 @@ use crate::events::Events;
 use crate::message::{Message, ReceivedMessage};
 
 impl Association {
-    /// Received messages as a stream: what [`receive`](Self::receive) gives, one after the other. It ends after the
-    /// peer's shutdown, and after an error. Several streams of one association share its messages.
+    /// Received messages as a stream: the results of [`receive`](Self::receive). It ends after the peer's shutdown, and
+    /// after an error. Several streams of one association share its messages.
     ///
     /// ```
     /// # use polypath::{Association, AssociationError};
@@ -37,9 +37,9 @@ impl Association {
         Box::pin(try_unfold(self.clone(), receive).fuse())
     }
 
-    /// A sink that sends messages as [`send`](Self::send) does, waiting while the send buffer is full. Flushing it waits
-    /// until the last message is in the send buffer, not until it is delivered; closing it does the same and leaves
-    /// the association open. [`sender_dry`](Self::sender_dry) and [`shutdown`](Self::shutdown) do more.
+    /// A sink that sends messages like [`send`](Self::send), and waits while the send buffer is full. Flushing waits
+    /// until the last message is in the send buffer, not until it is delivered; so does closing, which leaves the
+    /// association open. For more, use [`sender_dry`](Self::sender_dry) and [`shutdown`](Self::shutdown).
     ///
     /// ```
     /// # use polypath::{Association, Message, SendError};
@@ -56,8 +56,8 @@ impl Association {
 }
 
 impl Endpoint {
-    /// Associations that peers begin, as a stream: what [`accept`](Self::accept) gives. It ends when the endpoint listens
-    /// no more.
+    /// Associations initiated by peers, as a stream: the results of [`accept`](Self::accept). It ends when the endpoint
+    /// no longer listens.
     pub fn incoming(&self) -> impl FusedStream<Item = Association> + Send + Unpin + use<> {
         let accept = |endpoint: Self| async move {
             let association = endpoint.accept().await.ok()?;
@@ -75,10 +75,10 @@ impl Events {
     }
 }
 
-/// Sends messages of an association; made by [`Association::sink`]. After an error it can be used on.
+/// Sends messages of an association; made by [`Association::sink`]. It remains usable after an error.
 pub struct MessageSink {
     association: Association,
-    /// A message for which the send buffer has no room yet.
+    /// A message for which the send buffer has no space yet.
     waiting: Option<BoxFuture<'static, Result<(), SendError>>>,
 }
 

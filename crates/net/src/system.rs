@@ -1,4 +1,4 @@
-//! What the system lends to sockets, for programs that want to tell their users.
+//! Capabilities of the system's sockets, for programs that report them.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -8,26 +8,26 @@ use socket2::SockRef;
 
 use crate::socket;
 
-/// What a UDP socket of an endpoint gets from the system.
+/// Capabilities of a UDP socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SocketAbilities {
-    /// Most packets that one call sends (generic segmentation offload); 1 without.
+    /// Maximum number of packets per send call (generic segmentation offload); 1 without it.
     pub segments_sent: usize,
-    /// Most packets that one buffer receives (generic receive offload); 1 without.
+    /// Maximum number of packets per received buffer (generic receive offload); 1 without it.
     pub segments_received: usize,
-    /// Bytes asked for the send and the receive buffer.
+    /// Requested size of the send and the receive buffer in bytes.
     pub buffer_bytes_wanted: usize,
-    /// Bytes granted for the send buffer.
+    /// Granted size of the send buffer in bytes.
     pub send_buffer_bytes: usize,
-    /// Bytes granted for the receive buffer.
+    /// Granted size of the receive buffer in bytes.
     pub receive_buffer_bytes: usize,
-    /// Whether the kernel has loaded its own SCTP, which stands in the way of [`Carriers::RawIp`](crate::Carriers).
+    /// Whether the kernel has loaded its own SCTP, which conflicts with [`Carriers::RawIp`](crate::Carriers).
     pub kernel_sctp: bool,
 }
 
 impl SocketAbilities {
-    /// Tries it with a socket on the loopback interface.
+    /// Tests a socket on the loopback interface.
     ///
     /// ```
     /// let abilities = polypath::SocketAbilities::probe()?;
@@ -50,7 +50,7 @@ impl SocketAbilities {
     }
 }
 
-/// Linux doubles what was asked for, to have room for its own, and reports the double.
+/// Linux doubles the requested size, for its own overhead, and reports the double.
 fn usable(told: usize) -> usize {
     if cfg!(target_os = "linux") { told / 2 } else { told }
 }

@@ -1,4 +1,4 @@
-//! Lets a program see the packets of an endpoint, for captures.
+//! Packet taps: programs can capture the packets of an endpoint.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,33 +6,33 @@ use std::sync::Arc;
 
 use polypath_proto::{Encapsulation, Received, Transmit};
 
-/// Sees every SCTP packet that an endpoint sends and receives.
+/// Receives every SCTP packet that an endpoint sends and receives.
 ///
 /// It is called by the task that drives the endpoint, so it must not block.
 pub trait PacketTap: Send + Sync {
-    /// A packet was handed to the system, or came from it.
+    /// Called for a packet that was passed to the system or received from it.
     fn packet(&self, packet: &TappedPacket<'_>);
 }
 
-/// Which way a packet went.
+/// Direction of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TapDirection {
-    /// From this endpoint.
+    /// Sent by this endpoint.
     Sent,
-    /// To this endpoint.
+    /// Received by this endpoint.
     Received,
 }
 
-/// A packet that passed.
+/// A sent or received packet.
 #[derive(Clone, Copy, Debug)]
 pub struct TappedPacket<'a> {
-    /// Which way it went.
+    /// Its direction.
     pub direction: TapDirection,
     /// Address of this endpoint.
     pub local: IpAddr,
     /// Address of the peer.
     pub remote: IpAddr,
-    /// UDP ports of this endpoint and of the peer; nothing where SCTP is carried by IP itself.
+    /// UDP ports of this endpoint and of the peer; `None` over IP itself.
     pub udp_ports: Option<(u16, u16)>,
     /// The SCTP packet.
     pub contents: &'a [u8],
@@ -49,7 +49,7 @@ impl fmt::Debug for Tap {
 }
 
 impl Tap {
-    /// A packet is handed to the system.
+    /// Passes a sent packet to the tap.
     pub(crate) fn sent(&self, transmit: &Transmit) {
         let Some(tap) = &self.0 else { return };
         let mut contents = vec![0; transmit.packet.encoded_len()];
@@ -65,7 +65,7 @@ impl Tap {
         });
     }
 
-    /// A packet came from the system.
+    /// Passes a received packet to the tap.
     pub(crate) fn received(&self, received: &Received<'_>) {
         let (Some(tap), Some(contents)) = (&self.0, received.body.datagram()) else { return };
         tap.packet(&TappedPacket {

@@ -1,10 +1,10 @@
-//! Texts for people: what peers wrote, and errors with their causes.
+//! Texts for people: strings of peers, and errors with their causes.
 
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// The text of a peer as it can be shown: its first `max_bytes` bytes at most, with `?` for each character that
-/// [steers a terminal](steers_terminal).
+/// A string of a peer in printable form: at most its first `max_bytes` bytes, with `?` for each character that [steers
+/// a terminal](steers_terminal).
 ///
 /// ```
 /// assert_eq!(polypath::text::printable("\u{1b}[2J red\n", 100), "?[2J red?");
@@ -15,9 +15,9 @@ pub fn printable(text: &str, max_bytes: usize) -> String {
     text.chars().map(|c| if steers_terminal(c) { '?' } else { c }).collect()
 }
 
-/// Whether a character is not shown itself but changes how others are: control characters (C0 and C1), line and paragraph
-/// separators, and the directional formatting of Unicode's bidirectional algorithm (UAX #9), which can make a text look like
-/// another.
+/// Whether a character changes the display instead of being displayed: control characters (C0 and C1), line and
+/// paragraph separators, and the directional formatting of Unicode's bidirectional algorithm (UAX #9), which can
+/// disguise a text as another.
 pub fn steers_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')

@@ -1,4 +1,4 @@
-//! Endpoints that have every address of the host, also as these come and go.
+//! Endpoints that follow all addresses of the host.
 
 use std::net::IpAddr;
 
@@ -6,19 +6,19 @@ use polypath_proto::LocalAddressChange;
 
 use crate::device::host_addresses;
 
-/// What an endpoint has of the host's addresses because a wildcard stands for them (`0.0.0.0`, `::`).
+/// The addresses that an endpoint has because of wildcards (`0.0.0.0`, `::`).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Wildcard {
     v4: bool,
     v6: bool,
-    /// Addresses that the wildcard has brought, and that go with their interfaces.
+    /// Addresses added for the wildcard; they are removed with their interfaces.
     brought: Vec<IpAddr>,
     /// Addresses that the program has removed.
     unwanted: Vec<IpAddr>,
 }
 
 impl Wildcard {
-    /// Puts the host's addresses in the place of wildcards; where the system does not list them, those stay.
+    /// Replaces wildcards by the host's addresses; if the system does not list them, wildcards stay.
     pub(crate) fn expand(addresses: &[IpAddr]) -> (Self, Vec<IpAddr>) {
         if !addresses.iter().any(IpAddr::is_unspecified) {
             return (Self::default(), addresses.to_vec());
@@ -47,8 +47,8 @@ impl Wildcard {
         if address.is_ipv4() { self.v4 } else { self.v6 }
     }
 
-    /// What is to change so that an endpoint with these addresses has those of the host. New ones come first, since the last
-    /// address of an endpoint cannot be removed.
+    /// The changes that an endpoint with these addresses needs to have those of the host. Additions come first, since
+    /// the last address of an endpoint cannot be removed.
     pub(crate) fn changes(&self, bound: impl Fn(IpAddr) -> bool) -> Vec<LocalAddressChange> {
         if !self.v4 && !self.v6 {
             return Vec::new();
@@ -68,7 +68,7 @@ impl Wildcard {
         added.chain(removed.map(LocalAddressChange::Removed)).collect()
     }
 
-    /// A change of its own was carried out.
+    /// Notes one of these changes.
     pub(crate) fn on_followed(&mut self, change: LocalAddressChange) {
         match change {
             LocalAddressChange::Added(address) => self.brought.push(address),
@@ -76,7 +76,7 @@ impl Wildcard {
         }
     }
 
-    /// A change that the program wanted was carried out: that decides from now on.
+    /// Notes a change by the program, which takes precedence from now on.
     pub(crate) fn on_wanted(&mut self, change: LocalAddressChange) {
         let (LocalAddressChange::Added(address) | LocalAddressChange::Removed(address)) = change;
         self.brought.retain(|it| *it != address);
@@ -125,7 +125,7 @@ mod tests {
             own.changes_to(&ips(host), |it| bound.contains(&it))
         };
         assert_eq!(changes(&own, &bound, &["127.0.0.1", "192.0.2.1", "::1"]), []);
-        // One goes, another one comes.
+        // One is removed, another one added.
         let wanted = [Added(ip("192.0.2.2")), Removed(ip("192.0.2.1"))];
         assert_eq!(changes(&own, &bound, &["127.0.0.1", "192.0.2.2"]), wanted);
         wanted.into_iter().for_each(|change| own.on_followed(change));

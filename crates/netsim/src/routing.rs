@@ -44,7 +44,7 @@ pub(crate) struct Edge {
     pub delays: [Duration; 2],
 }
 
-/// What makes a way short.
+/// How routes are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -53,10 +53,10 @@ pub(crate) struct Edge {
     serde(rename_all = "kebab-case")
 )]
 pub enum Metric {
-    /// Few links.
+    /// Smallest number of links.
     #[default]
     Hops,
-    /// Little propagation delay, as links have it at the start.
+    /// Lowest propagation delay at the start of the run.
     Delay,
 }
 

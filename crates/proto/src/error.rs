@@ -31,7 +31,7 @@ pub enum SendError {
     /// The stream is not among those agreed with the peer.
     #[error("stream {stream} does not exist: the association has {count} outbound streams")]
     InvalidStream {
-        /// Stream asked for.
+        /// The requested stream.
         stream: u16,
         /// Streams agreed.
         count: u16,
@@ -85,7 +85,7 @@ pub enum ReconfigurationError {
         /// Streams in that direction.
         count: u16,
     },
-    /// The last reset of all TSNs and streams was asked for less than 30 s ago (RFC 6525 section 5.1.4).
+    /// The last reset of all TSNs and streams was requested less than 30 s ago (RFC 6525 section 5.1.4).
     #[error("the last reset of the association is less than 30 s ago")]
     TooSoon,
     /// Too many requests wait for the peer.
@@ -116,7 +116,7 @@ pub enum ClaimError {
     },
 }
 
-/// Why the peer cannot be asked for a change of addresses (RFC 5061).
+/// Why the peer cannot be requested to change addresses (RFC 5061).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum AddressChangeError {

@@ -1,4 +1,4 @@
-//! What an association tells its user (notifications of RFC 6458 section 6.1).
+//! Notifications of an association to its user (RFC 6458 section 6.1).
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -16,28 +16,28 @@ pub enum Event {
         /// Streams on which the peer may send.
         inbound_streams: u16,
     },
-    /// The peer restarted (SCTP_RESTART): messages not yet acknowledged are lost, streams begin anew, and whoever is
-    /// at the other end must be authenticated again (RFC 5062 section 4).
+    /// The peer restarted (SCTP_RESTART): unacknowledged messages are lost, streams restart at SSN 0, and the peer must
+    /// be authenticated again (RFC 5062 section 4).
     Restarted {
         /// Streams on which this side may send from now on.
         outbound_streams: u16,
         /// Streams on which the peer may send from now on.
         inbound_streams: u16,
-        /// Messages that the peer sent before it restarted and that were not received yet: they come first. Those of claimed
-        /// streams are not among them ([`claimed_before_restart`](crate::Association::claimed_before_restart)).
+        /// Number of unread messages from before the restart, which are received first. Those of claimed streams do not
+        /// count ([`claimed_before_restart`](crate::Association::claimed_before_restart)).
         unread_messages: usize,
     },
     /// Messages can be received; raised again only after [`receive`](crate::Association::receive) gave `None`.
     Readable,
-    /// A stream that was [claimed](crate::Association::claim_stream) can be read, or has come to its end; raised again only after
-    /// [`receive_claimed`](crate::Association::receive_claimed) gave `None`.
+    /// A [claimed](crate::Association::claim_stream) stream can be read, or has ended; raised again only after
+    /// [`receive_claimed`](crate::Association::receive_claimed) has returned `None`.
     StreamReadable {
         /// The stream.
         stream: u16,
         /// Its claim.
         claim: StreamClaim,
     },
-    /// The send buffer has room again after [`SendError::WouldBlock`](crate::SendError::WouldBlock).
+    /// The send buffer has space again after [`SendError::WouldBlock`](crate::SendError::WouldBlock).
     Writable,
     /// Every message handed over so far was acknowledged (SCTP_SENDER_DRY_EVENT).
     SenderDry,
@@ -67,26 +67,26 @@ pub enum Event {
         /// Whether any part of it was ever transmitted.
         transmitted: bool,
     },
-    /// The beginning of a message was delivered, and the rest will not come (SCTP_PARTIAL_DELIVERY_EVENT with
-    /// SCTP_PARTIAL_DELIVERY_ABORTED): the peer has abandoned it, has reset the stream, has restarted, or the association has ended.
-    /// What follows on the stream is another message.
+    /// The beginning of a message was delivered, and the rest will not arrive (SCTP_PARTIAL_DELIVERY_EVENT with
+    /// SCTP_PARTIAL_DELIVERY_ABORTED): the peer has abandoned it, has reset the stream, has restarted, or the
+    /// association has ended. Later data of the stream belongs to another message.
     PartialDeliveryAborted {
         /// Stream of the message.
         stream: u16,
         /// Stream sequence number; `None` of an unordered message.
         ssn: Option<u16>,
     },
-    /// Streams of this side began anew with SSN 0 (SCTP_STREAM_RESET_EVENT): the peer has agreed to it.
+    /// Streams of this side were reset to SSN 0 (SCTP_STREAM_RESET_EVENT), with the peer's consent.
     OutgoingStreamsReset {
         /// The streams; all of them if none is listed.
         streams: Vec<u16>,
     },
-    /// Streams of the peer began anew with SSN 0 (SCTP_STREAM_RESET_EVENT).
+    /// Streams of the peer were reset to SSN 0 (SCTP_STREAM_RESET_EVENT).
     IncomingStreamsReset {
         /// The streams; all of them if none is listed.
         streams: Vec<u16>,
     },
-    /// TSNs and all streams of both sides began anew (SCTP_ASSOC_RESET_EVENT), as one of them wanted.
+    /// TSNs and all streams of both sides were reset (SCTP_ASSOC_RESET_EVENT), at the request of one of them.
     AssociationReset,
     /// There are more streams (SCTP_STREAM_CHANGE_EVENT).
     StreamsAdded {
@@ -95,13 +95,13 @@ pub enum Event {
         /// Streams on which the peer may send now.
         inbound_streams: u16,
     },
-    /// The peer did not do what this side asked for (SCTP_STREAM_RESET_DENIED, SCTP_STREAM_CHANGE_DENIED): nothing has changed.
+    /// The peer refused a request (SCTP_STREAM_RESET_DENIED, SCTP_STREAM_CHANGE_DENIED): nothing has changed.
     ReconfigurationRefused {
         /// The result in its response (RFC 6525 section 4.4).
         result: u32,
     },
     /// The peer has changed its addresses (RFC 5061; SCTP_PEER_ADDR_CHANGE with SCTP_ADDR_ADDED, SCTP_ADDR_REMOVED or
-    /// SCTP_ADDR_MADE_PRIM). [`Path`](Self::Path) events tell what becomes of paths.
+    /// SCTP_ADDR_MADE_PRIM). [`Path`](Self::Path) events report the resulting states of paths.
     PeerAddress {
         /// Address of the peer.
         address: IpAddr,
@@ -119,18 +119,18 @@ pub enum Event {
     AddressChangeRefused {
         /// Address of this side.
         address: IpAddr,
-        /// What was asked for.
+        /// The requested change.
         change: AddressChange,
         /// Code of the error cause, if the peer gave one (RFC 5061 section 4.3, RFC 9260 section 3.3.10).
         cause: Option<u16>,
     },
-    /// What the peer's program tells this side's (SCTP_ADAPTATION_INDICATION, RFC 5061 section 4.2.6).
+    /// The adaptation code point of the peer's program (SCTP_ADAPTATION_INDICATION, RFC 5061 section 4.2.6).
     AdaptationIndication(u32),
     /// Authentication of packets has changed (SCTP_AUTHENTICATION_EVENT, RFC 4895), where this side offers it.
     Authentication(AuthenticationChange),
     /// The peer reported an error (SCTP_REMOTE_ERROR): encoded error causes.
     RemoteError(Vec<u8>),
-    /// The peer asked for shutdown (SCTP_SHUTDOWN_EVENT): nothing more can be sent.
+    /// The peer has shut down (SCTP_SHUTDOWN_EVENT): nothing more can be sent.
     PeerShutdown,
     /// The association ended; the last event.
     Ended(AssociationEnd),
@@ -151,7 +151,7 @@ pub enum PathChange {
     /// Timeouts make it doubtful (SCTP_ADDR_POTENTIALLY_FAILED; RFC 7829 section 7.1). It is probed, and
     /// [`Available`](Self::Available) or [`Unreachable`](Self::Unreachable) follows.
     PotentiallyFailed,
-    /// Its MTU is another one; [`PathStats::mtu_bytes`](crate::PathStats::mtu_bytes) tells which.
+    /// Its MTU has changed to [`PathStats::mtu_bytes`](crate::PathStats::mtu_bytes).
     MtuChanged,
     /// It took over from a primary path with too many timeouts (SCTP_ADDR_MADE_PRIM; RFC 7829 section 5).
     MadePrimary,
@@ -175,8 +175,8 @@ pub enum AddressChange {
 pub enum AuthenticationChange {
     /// The peer has authenticated a packet with this key for the first time (SCTP_AUTH_NEW_KEY).
     PeerUsesKey(u16),
-    /// This side authenticates nothing with this key any more (SCTP_AUTH_FREE_KEY): another one is active. Packets of the peer may
-    /// still come with it.
+    /// This side no longer authenticates packets with this key (SCTP_AUTH_FREE_KEY): another one is active. Packets of
+    /// the peer may still use it.
     KeyUnused(u16),
     /// The peer does not have authentication (SCTP_AUTH_NO_AUTH).
     Unsupported,

@@ -1,4 +1,4 @@
-//! Kinds of notifications, for those who want only some of them (RFC 6458 section 6.2).
+//! Kinds of notifications, for subscribers of some of them (RFC 6458 section 6.2).
 
 use bitflags::bitflags;
 
@@ -16,15 +16,15 @@ bitflags! {
         const REMOTE_ERROR = 1 << 2;
         /// A message was not delivered, or was abandoned (`SCTP_SEND_FAILED_EVENT`).
         const SEND_FAILED = 1 << 3;
-        /// The peer asked for shutdown (`SCTP_SHUTDOWN_EVENT`).
+        /// The peer has shut down (`SCTP_SHUTDOWN_EVENT`).
         const SHUTDOWN = 1 << 4;
-        /// What the peer's program tells this side's (`SCTP_ADAPTATION_INDICATION`).
+        /// The adaptation code point of the peer's program (`SCTP_ADAPTATION_INDICATION`).
         const ADAPTATION = 1 << 5;
         /// Everything was acknowledged (`SCTP_SENDER_DRY_EVENT`).
         const SENDER_DRY = 1 << 6;
-        /// Streams began anew, or the peer refused that or another reconfiguration (`SCTP_STREAM_RESET_EVENT`).
+        /// Streams were reset, or the peer refused that or another reconfiguration (`SCTP_STREAM_RESET_EVENT`).
         const STREAM_RESET = 1 << 7;
-        /// TSNs and streams of both sides began anew (`SCTP_ASSOC_RESET_EVENT`).
+        /// TSNs and streams of both sides were reset (`SCTP_ASSOC_RESET_EVENT`).
         const ASSOCIATION_RESET = 1 << 8;
         /// There are more streams (`SCTP_STREAM_CHANGE_EVENT`).
         const STREAM_CHANGE = 1 << 9;
@@ -34,7 +34,7 @@ bitflags! {
         const READINESS = 1 << 11;
         /// A message whose beginning was delivered ends early (`SCTP_PARTIAL_DELIVERY_EVENT`).
         const PARTIAL_DELIVERY = 1 << 12;
-        /// Keys of authenticated chunks come into use or leave it (`SCTP_AUTHENTICATION_EVENT`).
+        /// Keys of authenticated chunks become active or unused (`SCTP_AUTHENTICATION_EVENT`).
         const AUTHENTICATION = 1 << 13;
     }
 }

@@ -54,16 +54,16 @@ pub enum Encapsulation {
     LowerLayer,
 }
 
-/// What stands for this side where a lower layer carries packets: in the block of addresses that nobody has (RFC 6666).
+/// The address of this side over a lower layer, from the discard-only block (RFC 6666).
 pub(crate) const LOWER_LAYER_LOCAL: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 1));
 
-/// What stands for the peer.
+/// The address of the peer over a lower layer.
 pub(crate) const LOWER_LAYER_REMOTE: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 2));
 
 /// What may happen to a packet that is larger than a link on its way carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Fragmentation {
-    /// It is dropped, and whoever notices should tell. If this host does, it may send it in fragments nevertheless.
+    /// It is dropped, preferably with a report to the sender. This host may send it in fragments instead.
     #[default]
     Avoided,
     /// IP may fragment it: it is larger than its path's MTU although its chunks were cut to the association's minimum
@@ -87,8 +87,7 @@ pub enum Body<'a> {
     },
     /// A packet handed over without encoding (simulations).
     Structured(&'a Packet<'static>),
-    /// The same, damaged on its way so that its checksum is wrong. The content is what was sent, as it is where damage
-    /// hit the checksum alone.
+    /// The same, with a wrong checksum because of damage. The content is as sent; only the checksum is damaged.
     Damaged {
         /// The packet.
         packet: &'a Packet<'static>,
@@ -120,7 +119,7 @@ impl<'a> Body<'a> {
         self.datagram().and_then(|bytes| bytes.get(8..12)) == Some(&[0; 4])
     }
 
-    /// Verification tag in the common header; `None` if not even that is there.
+    /// Verification tag in the common header; `None` if the packet is too short.
     pub(crate) fn verification_tag(&self) -> Option<u32> {
         match self {
             Self::Datagram(bytes) | Self::Part { datagram: bytes, .. } => {
@@ -138,7 +137,7 @@ impl<'a> Body<'a> {
 pub struct Received<'a> {
     /// Address of this host that the packet was sent to.
     pub local: IpAddr,
-    /// Address of the peer that the packet came from.
+    /// Source address of the packet.
     pub remote: IpAddr,
     /// How it was carried.
     pub encapsulation: Encapsulation,
@@ -167,7 +166,7 @@ impl<'a> Received<'a> {
 pub enum PathError {
     /// A packet was larger than the path carries (ICMP "fragmentation needed", "packet too big", or EMSGSIZE).
     PacketTooBig {
-        /// The path MTU that was told, IP header included. Implausible values are bounded.
+        /// The reported path MTU, including the IP header. Implausible values are bounded.
         mtu_bytes: u32,
     },
     /// Packets from this local to this remote address cannot be sent at all (no route, address not usable).

@@ -1,13 +1,14 @@
 //! Sans-IO, multi-homed SCTP (RFC 9260) with Concurrent Multipath Transfer (CMT).
 //!
-//! Time, randomness, packets and user calls come in; packets, timer wishes and events come out. Nothing here reads a
-//! clock, opens a socket or starts a thread, so the same code runs in a simulator and on real networks.
+//! Its inputs are time, random numbers, packets and user calls; its outputs are packets, timer requests and events.
+//! Nothing here reads a clock, opens a socket or starts a thread, so the same code runs in a simulator and on real
+//! networks.
 //!
 //! * [`Endpoint`] routes packets to associations and answers INIT without keeping state; it owns no association.
 //! * [`Association`] is one association with all its paths; its documentation has the polling contract.
-//! * [`congestion`] has the trait of congestion controllers, for your own.
+//! * [`congestion`] has the trait of congestion controllers, for programs with their own.
 //! * [`scheduling`] has the trait of path schedulers, likewise.
-//! * [`config`] holds every limit, timer and policy, and the presets.
+//! * [`config`] has all limits, timers, policies and presets.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -65,17 +65,18 @@ impl OutgoingMessage {
     }
 }
 
-/// Which part of a message is handed over.
+/// The part of a message.
 ///
-/// On the way out it is what the user says. Messages are delivered whole, but for those that are larger than the receive buffer and, with
-/// [`partial_delivery_point`](crate::config::AssociationConfig::partial_delivery_point), others that are large: of these the
-/// beginning is delivered while the rest is still to come (partial delivery, RFC 9260 section 6.9).
+/// For messages to send, the user sets it. Received messages are delivered whole, except those larger than the receive
+/// buffer and, with [`partial_delivery_point`](crate::config::AssociationConfig::partial_delivery_point), other large
+/// ones: the beginning of these is delivered before the rest has arrived (partial delivery, RFC 9260 section 6.9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Piece {
     /// All of it.
     #[default]
     Whole,
-    /// Its beginning. If another one of the same stream and delivery had not ended, the rest of that will not come.
+    /// Its beginning. If another message of the same stream and order of delivery has not ended, the rest of that one
+    /// will not arrive.
     First,
     /// What follows on the piece before, but not the end.
     Middle,

@@ -16,7 +16,7 @@ pub enum AssociationState {
     CookieEchoed,
     /// Data flows.
     Established,
-    /// The user asked for shutdown; data is outstanding.
+    /// The user has requested a shutdown; data is outstanding.
     ShutdownPending,
     /// SHUTDOWN was sent.
     ShutdownSent,
@@ -77,7 +77,7 @@ pub struct PathStats {
     pub rto: Duration,
     /// Path MTU in bytes, IP header included.
     pub mtu_bytes: u32,
-    /// What [`mtu_bytes`](Self::mtu_bytes) may become in the search that goes on; the same if none does.
+    /// The value that [`mtu_bytes`](Self::mtu_bytes) may reach in the current search; the same value without a search.
     pub mtu_sought_bytes: u32,
     /// Bytes of user data of a DATA chunk that fills a packet of [`mtu_sought_bytes`](Self::mtu_sought_bytes). Messages of a
     /// multiple of it leave no packet partly empty.
@@ -143,7 +143,7 @@ pub struct PotentiallyFailedTime {
 pub enum BlockedCause {
     /// Nothing waits to be sent.
     Application,
-    /// Nothing waits because what is not acknowledged fills the send buffer.
+    /// No data waits, because unacknowledged data fills the send buffer.
     SendBuffer,
     /// Every usable path's congestion window is full, or its pace or its burst limit lets nothing go yet.
     CongestionWindow,
@@ -162,13 +162,13 @@ pub enum BlockedCause {
 pub struct BlockedTime {
     /// Nothing was waiting to be sent.
     pub application: Duration,
-    /// Nothing was waiting because what is not acknowledged fills the send buffer.
+    /// No data waited, because unacknowledged data filled the send buffer.
     pub send_buffer: Duration,
     /// Every usable path's congestion window was full.
     pub congestion_window: Duration,
     /// The peer's receive window was full.
     pub peer_window: Duration,
-    /// Every path with room in its congestion window had used up its share of the buffers.
+    /// Every path with a free congestion window had used up its share of the buffers.
     pub buffer_share: Duration,
     /// No path could carry data.
     pub no_path: Duration,
@@ -190,7 +190,7 @@ pub struct AbandonedMessages {
     pub timed: AbandonedCount,
     /// They were retransmitted too often (SCTP_PR_SCTP_RTX).
     pub limited_retransmissions: AbandonedCount,
-    /// Others needed their room (SCTP_PR_SCTP_PRIO).
+    /// Abandoned to make space for other messages (SCTP_PR_SCTP_PRIO).
     pub priority: AbandonedCount,
 }
 
@@ -226,9 +226,9 @@ pub struct AssociationStats {
     pub zero_checksums_sent: u64,
     /// Packets received with one.
     pub zero_checksums_received: u64,
-    /// Times that streams of this side began anew (RE-CONFIG).
+    /// Resets of outgoing streams (RE-CONFIG).
     pub outgoing_stream_resets: u64,
-    /// Times that streams of the peer began anew.
+    /// Resets of incoming streams.
     pub incoming_stream_resets: u64,
     /// AUTH chunks sent.
     pub auth_chunks_sent: u64,
@@ -283,7 +283,7 @@ pub struct AssociationStats {
     pub timeouts: u64,
     /// Reports of damaged or refused packets sent (PKTDROP).
     pub drop_reports_sent: u64,
-    /// Reports of damaged or refused packets received, of those that were asked for.
+    /// Requested reports of damaged or refused packets that were received.
     pub drop_reports_received: u64,
     /// Chunks retransmitted because a report said that they were damaged or dropped.
     pub reported_retransmissions: u64,
@@ -304,7 +304,7 @@ pub struct AssociationStats {
     pub ecn_marked_packets_received: u64,
     /// Echoes of marks received (ECNE), those repeated included.
     pub ecn_echoes_received: u64,
-    /// Echoes of marks ignored because they name what was not sent.
+    /// Echoes of marks that were ignored because they name TSNs that were not sent.
     pub ecn_echoes_refused: u64,
     /// Times that a mark reduced the congestion window of a path.
     pub ecn_reductions: u64,

@@ -6,10 +6,10 @@ use polypath_workload::FlowError;
 /// Why a scenario cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The network does not fit together.
+    /// The network is inconsistent.
     #[error(transparent)]
     Network(#[from] BuildError),
-    /// A flow makes no sense.
+    /// A flow is invalid.
     #[error(transparent)]
     Flow(#[from] FlowError),
 }

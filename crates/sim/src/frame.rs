@@ -1,4 +1,4 @@
-//! What travels through the simulated network. SCTP packets are here, those of other transports in files of their own.
+//! Packets in the simulated network. This file has those of SCTP; other transports have files of their own.
 
 mod checksum;
 mod packet;
@@ -24,7 +24,7 @@ use polypath_wire::{
 };
 use serde::Serialize;
 
-/// Shortest message that is recognised by its bytes alone.
+/// Minimum length of a message that its bytes alone identify.
 pub(crate) const RECOGNISABLE: usize = 8;
 
 /// IP protocol number of SCTP.
@@ -33,34 +33,34 @@ const SCTP: u8 = 132;
 /// Where the checksum is in a packet (RFC 9260 section 3.1).
 const CHECKSUM_BITS: Range<u64> = 64..96;
 
-/// How packets travel through the network.
+/// Form of packets in the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// As structures, with payload that exists only as a description: fast.
+    /// As structures with virtual payload: fast.
     #[default]
     Structured,
-    /// As bytes: encoded with checksum by the sender, read and encoded again at every hop, read by the receiver.
+    /// As bytes: encoded with checksum by the sender, decoded and encoded at every hop, decoded by the receiver.
     Wire,
 }
 
-/// Memory of packets that arrived, for packets to come.
+/// Memory of arrived packets, for reuse.
 #[derive(Debug, Default)]
 pub(crate) struct Spares {
-    /// The packet that is built next, to be overwritten.
+    /// The packet to be built next; its content is overwritten.
     pub next: Box<Packet<'static>>,
     #[expect(clippy::vec_box, reason = "boxes are what it keeps")]
     more: Vec<Box<Packet<'static>>>,
 }
 
 impl Spares {
-    /// Takes the packet that was built.
+    /// Takes the built packet.
     #[inline]
     pub fn take(&mut self) -> Box<Packet<'static>> {
         std::mem::replace(&mut self.next, self.more.pop().unwrap_or_default())
     }
 
-    /// This frame has arrived.
+    /// Returns the memory of an arrived frame.
     #[inline]
     pub fn keep_frame(&mut self, frame: SctpFrame) {
         if let FrameBody::Structured(packet) = frame.body {
@@ -69,20 +69,20 @@ impl Spares {
     }
 }
 
-/// An SCTP packet on its way.
+/// An SCTP packet in the network.
 #[derive(Clone, Debug)]
 pub struct SctpFrame {
     ecn: Ecn,
     /// Whether routers may fragment it.
     may_fragment: bool,
-    /// Bits of the checksum that were damaged on the way, while the packet is a structure.
+    /// Bits of the checksum that were damaged, while the packet is a structure.
     checksum_flips: u32,
     body: FrameBody,
 }
 
 #[derive(Clone, Debug)]
 enum FrameBody {
-    /// Boxed, so that moving a frame moves little; [`Spares`] sees to it that this is no allocation per packet.
+    /// Boxed, so that moving a frame is cheap; [`Spares`] avoids an allocation per packet.
     Structured(Box<Packet<'static>>),
     Wire(Bytes),
 }
@@ -98,8 +98,7 @@ impl FrameBody {
 }
 
 impl SctpFrame {
-    /// A packet that a stack wants to send, with what may be done with it where it is too large. One that cannot be encoded
-    /// travels as a structure.
+    /// A packet of a stack, with whether it may be fragmented. A packet that cannot be encoded stays a structure.
     #[inline]
     pub fn new(
         ecn: Ecn,
@@ -115,7 +114,7 @@ impl SctpFrame {
         Self { ecn, may_fragment, checksum_flips: 0, body }
     }
 
-    /// The form in which it travels.
+    /// The form of the packet.
     #[inline]
     pub fn form(&self) -> Form {
         match self.body {
@@ -124,7 +123,7 @@ impl SctpFrame {
         }
     }
 
-    /// The packet as the receiver's stack takes it.
+    /// The packet for the receiver's stack.
     #[inline]
     pub fn received(&self, from: IpAddr, to: IpAddr) -> Received<'_> {
         let body = match &self.body {
@@ -140,8 +139,9 @@ impl SctpFrame {
 }
 
 impl SctpFrame {
-    /// Tells of each chunk of user data its TSN and, if it begins a message, the identity of that message where its bytes
-    /// tell. A packet with damage tells nothing, nor do later fragments of interleaved messages, which need not follow each other.
+    /// Calls `each` for each chunk of user data, with its TSN and, if it begins a message that its bytes identify, the
+    /// identity of that message. Damaged packets, and later fragments of interleaved messages, which need not be
+    /// consecutive, are skipped.
     pub fn for_each_chunk_of_data(&self, mut each: impl FnMut(u32, Option<Option<u64>>)) {
         let mut tell = |packet: &Packet<'_>| {
             for chunk in &packet.chunks {
@@ -152,7 +152,7 @@ impl SctpFrame {
                 };
                 let begins = flags.contains(DataFlags::BEGIN);
                 let follows = !begins && matches!(chunk, Chunk::Data(_));
-                // Too short a message is not known by its bytes, and then not as a structure either.
+                // A message too short to be identified by its bytes is not identified as a structure, either.
                 let known = identity(payload).filter(|_| begins && payload.len() >= RECOGNISABLE);
                 each(*tsn, (!follows).then_some(known));
             }
@@ -169,13 +169,13 @@ impl SctpFrame {
     }
 }
 
-/// The message that these bytes begin.
+/// The identity of the message that begins with these bytes.
 pub(crate) fn identity(payload: &Payload<'_>) -> Option<u64> {
     match payload {
         Payload::Virtual(payload) => Some(payload.message),
         Payload::Borrowed(bytes) => VirtualPayload::identify(bytes),
         Payload::Shared(bytes) => VirtualPayload::identify(bytes),
-        // What simulated programs send has one part.
+        // Messages of simulated programs have one part.
         Payload::Joined(_) => None,
     }
 }
@@ -223,8 +223,8 @@ impl Frame for SctpFrame {
         self.ecn = Ecn::Ce;
     }
 
-    /// Damage to the checksum leaves a structure what it is, with a mark. After other damage a packet is bytes, so that
-    /// the receiver finds it as on a real network.
+    /// A structure with a damaged checksum stays a structure, with a mark. Other damage turns it into bytes, so that
+    /// the receiver detects it as on a real network.
     fn damage(&mut self, bit: u64) {
         let mut bytes = match &self.body {
             FrameBody::Structured(_) if CHECKSUM_BITS.contains(&bit) => {
@@ -257,7 +257,7 @@ impl Frame for SctpFrame {
         }
     }
 
-    /// Bytes are read and written anew; a damaged packet stays as it is.
+    /// Bytes are decoded and encoded again; a damaged packet stays as it is.
     #[inline]
     fn crossed_link(&mut self) -> Fields {
         match &mut self.body {
@@ -304,15 +304,15 @@ fn read(bytes: &[u8], policy: ChecksumPolicy) -> Option<Packet<'_>> {
     PacketView::parse(bytes, policy).ok()?.to_packet().ok()
 }
 
-/// Feeds the traffic class and all header fields. Of user data it is the length only: its content is not there in every
-/// form, and the receiving application checks it.
+/// Feeds the traffic class, all header fields and the length of user data. The content is not available in every form;
+/// the receiving application checks it.
 #[inline(always)]
 fn trace_packet(class: u8, packet: &Packet<'_>, hasher: &mut TraceHasher) {
-    // Here and below neighbours go together: the bytes are the same as one number after the other.
+    // Adjacent fields are combined: the bytes are the same as one number after the other.
     let chunks = packet.chunks.as_slice();
     let header = header_fields(class, packet, chunks.len());
     if let [Chunk::Data(data)] = chunks {
-        // Most packets are these.
+        // The case of most packets.
         let mut fields = [0; HEADER_FIELDS + DATA_FIELDS];
         fields[..HEADER_FIELDS].copy_from_slice(&header);
         fields[HEADER_FIELDS..].copy_from_slice(&data_fields(data));
@@ -332,7 +332,7 @@ fn trace_chunks(chunks: &[Chunk<'_>], hasher: &mut TraceHasher) {
     }
 }
 
-/// The same for a packet in bytes; one that cannot be read is told by these.
+/// The same for a packet in bytes; if it cannot be decoded, its bytes are fed.
 #[inline(never)]
 fn trace_bytes(class: u8, bytes: &[u8], hasher: &mut TraceHasher) {
     match read(bytes, ChecksumPolicy::Ignore) {
@@ -388,7 +388,7 @@ fn trace_sack(sack: &Sack<'_>, hasher: &mut TraceHasher) {
     }
 }
 
-/// Rare chunks: their bytes.
+/// Rare chunks: encoded.
 #[cold]
 fn trace_other(chunk: &Chunk<'_>, hasher: &mut TraceHasher) {
     hasher.u8(chunk.chunk_type());
@@ -403,7 +403,7 @@ fn trace_other(chunk: &Chunk<'_>, hasher: &mut TraceHasher) {
     }
     let len = chunk.padded_len();
     hasher.u32(len as u32);
-    // A chunk too long to be encoded is told by its length.
+    // For a chunk too long to be encoded, its length.
     hasher.write_zeroed(len, |bytes| {
         let _ = chunk.encode_into(bytes);
     });
@@ -511,7 +511,7 @@ mod tests {
             assert_eq!(written(structured), written(wire), "bit {bit}");
             assert_ne!(written(structured), intact);
             assert_eq!(trace(structured), trace(wire));
-            // A second hit in the same place would mend it, in both forms.
+            // A second hit on the same bit would repair it, in both forms.
             frames.iter_mut().for_each(|frame| frame.damage(bit));
             let [structured, wire] = &frames;
             assert!(matches!(structured.received(A, B).body, Body::Structured(_)));

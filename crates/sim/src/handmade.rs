@@ -1,7 +1,8 @@
-//! A sender of the stack that gets acknowledgements written by hand: examples of papers, chunk by chunk.
+//! A sender of the stack with hand-written acknowledgements: examples of papers, chunk by chunk.
 //!
-//! Two endpoints of the stack make an association over two paths. Then the receiver falls silent: what the sender sends
-//! is taken out, and the SACKs of the example come in, in its order. No time passes, so that no timer has a say.
+//! Two endpoints of the stack establish an association over two paths. Then the receiver is removed: the sender's
+//! packets are taken out, and the SACKs of the example are passed in, in its order. No time passes, so no timer
+//! expires.
 
 use std::net::IpAddr;
 
@@ -22,24 +23,24 @@ use serde::{Deserialize, Serialize};
 const PORT: u16 = 5001;
 const PATHS: u8 = 2;
 const CHUNK_BYTES: u16 = 1000;
-/// More chunks than this do not fit the first window.
+/// More chunks do not fit into the initial window.
 const MOST_CHUNKS: u16 = 200;
 /// Time in which both paths are confirmed.
 const SETTLING: Duration = Duration::from_secs(10);
 
-/// An example: what was sent, and which acknowledgements come.
+/// An example: the chunks sent, and the acknowledgements that arrive.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HandmadeExample {
-    /// Chunks of 1,000 bytes that were sent, unordered; they are numbered from 1. At most 200.
+    /// Number of chunks sent, with 1,000 bytes each, unordered and numbered from 1. At most 200.
     pub sent: u16,
     /// How the sender treats reordered SACKs.
     #[serde(default = "same_path")]
     pub stale_sack: StaleSack,
     /// The acknowledgements, in the order in which they were sent.
     pub sacks: Vec<HandmadeSack>,
-    /// Which of them arrive, in the order of arrival, numbered from 1. Default: all, in order.
+    /// Numbers of the acknowledgements that arrive, in order of arrival, from 1. Default: all, in order.
     #[serde(default)]
     pub arrive: Option<Vec<usize>>,
 }
@@ -48,40 +49,40 @@ fn same_path() -> StaleSack {
     StaleSack::SamePath
 }
 
-/// An acknowledgement written by hand.
+/// A hand-written acknowledgement.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HandmadeSack {
-    /// Path on which it comes: 1 or 2.
+    /// Path on which it arrives: 1 or 2.
     pub path: u8,
-    /// The last chunk that was received in sequence; 0 for none.
+    /// Last chunk received in sequence; 0 for none.
     pub cumulative: u16,
-    /// First and last chunk of what was received beyond.
+    /// First and last chunk of each gap ack block.
     #[serde(default)]
     pub gaps: Vec<[u16; 2]>,
-    /// Whether it is an NR-SACK: what it acknowledges the receiver will not discard.
+    /// Whether it is an NR-SACK: the receiver will not renege on what it acknowledges.
     #[serde(default)]
     pub nr: bool,
-    /// Bytes of the receive window.
+    /// Advertised receive window in bytes.
     pub window: u32,
 }
 
-/// How the sender stands.
+/// State of the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HandmadeState {
-    /// Chunks that were sent again.
+    /// Retransmitted chunks.
     pub sent_again: u64,
-    /// Chunks whose space in the send buffer is free.
+    /// Chunks that no longer occupy the send buffer.
     pub freed: u64,
-    /// What the sender takes for the free part of the peer's window, in bytes.
+    /// The sender's view of the peer's free receive window, in bytes.
     pub peer_window_bytes: u64,
     /// Bytes in flight.
     pub flight_bytes: u64,
 }
 
 impl HandmadeExample {
-    /// How the sender stands after the last acknowledgement; nothing for an example that is impossible.
+    /// The state of the sender after the last acknowledgement; `None` for an impossible example.
     pub fn outcome(&self) -> Option<HandmadeState> {
         let all: Vec<usize> = (1..=self.sacks.len()).collect();
         let order = self.arrive.as_ref().unwrap_or(&all);
@@ -93,7 +94,7 @@ impl HandmadeExample {
         Some(sender.state())
     }
 
-    /// As [`outcome`](Self::outcome), had they arrived in the order in which they were sent.
+    /// Like [`outcome`](Self::outcome), with the acknowledgements arriving in the order in which they were sent.
     pub fn outcome_in_order(&self) -> Option<HandmadeState> {
         let mut order = self.arrive.clone();
         order.iter_mut().for_each(|numbers| numbers.sort_unstable());
@@ -116,20 +117,20 @@ fn config(example: &HandmadeExample) -> AssociationConfig {
     config
 }
 
-/// The sender, and what acknowledgements to it need.
+/// The sender, and the fields of acknowledgements to it.
 struct Sender {
     association: Association,
     rng: Stream,
     now: Instant,
-    /// Verification tag of packets to it.
+    /// Verification tag of packets to the sender.
     tag: u32,
-    /// Its port.
+    /// Port of the sender.
     port: u16,
     first_tsn: u32,
     sent: u16,
 }
 
-/// One end while the association is made.
+/// One end during the handshake.
 struct Side {
     endpoint: Endpoint,
     association: Option<Association>,
@@ -160,7 +161,7 @@ impl Side {
         }
     }
 
-    /// Everything that it has to send.
+    /// Polls all packets.
     fn poll(&mut self, now: Instant, out: &mut Vec<Transmit>) {
         let mut cx = Cx { now, rng: &mut self.rng, probe: &mut NoProbe };
         let Some(association) = &mut self.association else { return };
@@ -172,7 +173,7 @@ impl Side {
 }
 
 impl Sender {
-    /// Makes the association, and takes the receiver away.
+    /// Establishes the association, and removes the receiver.
     fn connect(example: &HandmadeExample) -> Option<Self> {
         let association = config(example);
         let settings = |listening| EndpointConfig {
@@ -215,7 +216,7 @@ impl Sender {
         Some(Self { association, rng, now, tag: tag?, port: PORT, first_tsn: 0, sent: 0 })
     }
 
-    /// Sends the chunks, each in a packet of its own or not, and loses them.
+    /// Sends the chunks, in packets of their own or bundled, and loses them.
     fn send(&mut self, chunks: u16) -> Option<()> {
         if !(1..=MOST_CHUNKS).contains(&chunks) {
             return None;
@@ -327,7 +328,7 @@ mod tests {
 
     #[test]
     fn three_reports_of_a_missing_chunk_send_it_again() {
-        // Chunks may take turns on the paths, and only later ones of the same path count.
+        // Chunks may alternate between the paths; only later chunks of the same path count.
         let reports = (1..=4).map(|count| sack(0, &[[2, 1 + 2 * count]], 50_000));
         assert_eq!(example(10, reports.collect()).outcome().unwrap().sent_again, 1);
     }

@@ -31,29 +31,29 @@ use outlet::{Courses, Outlet, Unsent};
 #[derive(Debug)]
 pub(crate) struct Host {
     node: NodeId,
-    /// The node that wakes it.
+    /// The node for its timers.
     alarm: NodeId,
     form: Form,
     rng: Stream,
     endpoint: Endpoint,
     associations: Associations,
-    /// The association that began last; outcome and results are about it.
+    /// The most recent association; outcome and results are those of this one.
     latest: Option<AssociationId>,
     connect: Option<Connect>,
-    /// Local and remote address of the path that the scenario makes the primary one.
+    /// Local and remote address of the primary path of the scenario.
     primary: Option<[IpAddr; 2]>,
     senders: Vec<Sender>,
-    /// Streams that this host sends on, with what they are to the stream scheduler.
+    /// Streams on which this host sends, with their values for the stream scheduler.
     stream_values: Vec<(u16, u16)>,
-    /// Whose turn it is to send.
+    /// The flow with the next turn to send.
     turn: usize,
-    /// By flow of the scenario; those that this host sends stay empty.
+    /// By flow of the scenario; those of flows that this host sends stay empty.
     receivers: Vec<Receiver>,
-    /// Of messages that are not delivered whole.
+    /// Pieces of messages that are delivered incrementally.
     pieces: Pieces,
-    /// By flow of the scenario: the one that waits for its messages.
+    /// By flow of the scenario: the flow that its messages trigger.
     partners: Vec<Option<usize>>,
-    /// Messages that no flow sent.
+    /// Messages that no flow has sent.
     strangers: u64,
     reads: Reading,
     outcome: Outcome,
@@ -61,25 +61,25 @@ pub(crate) struct Host {
     unsent: Unsent,
     courses: Courses,
     watch: Watch,
-    /// Local and remote address of each path, and the part of the packets on it that the network loses.
+    /// Local and remote address of each path, and its loss rate in the network.
     oracle: Vec<([IpAddr; 2], f64)>,
 }
 
-/// How far the association of a host has come.
+/// State of the association of a host.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Outcome {
     /// No association yet.
     #[default]
     None,
-    /// It could not be begun.
+    /// It could not be initiated.
     NotConnected(ConnectError),
-    /// It works.
+    /// It is established.
     Established,
-    /// It is over.
+    /// It has ended.
     Ended(AssociationEnd),
 }
 
-/// What is around all hosts.
+/// The surroundings of all hosts.
 #[derive(Debug)]
 pub(crate) struct Surroundings<'a, O> {
     pub world: &'a mut World<SimFrame, O>,
@@ -87,15 +87,15 @@ pub(crate) struct Surroundings<'a, O> {
     pub spares: &'a mut Spares,
 }
 
-/// What came of a packet.
+/// Destination of a packet.
 enum Routed {
-    /// It is for this association.
+    /// An association.
     Association(AssociationId),
-    /// This association has taken it, and may have something to say.
+    /// An association that the endpoint has already passed it to, and that may have output.
     Handled(AssociationId),
-    /// The endpoint answers itself.
+    /// An answer of the endpoint.
     Reply(Box<Transmit>),
-    /// Nobody wants it.
+    /// None.
     Nowhere,
 }
 
@@ -103,7 +103,7 @@ impl Host {
     /// The host `place.name` of `scenario`, with its configuration.
     ///
     /// # Errors
-    /// A flow makes no sense.
+    /// A flow is invalid.
     pub fn new(
         scenario: &Scenario,
         place: &Place,
@@ -188,12 +188,12 @@ impl Host {
         })
     }
 
-    /// Asks for the first wake-up call.
+    /// Sets the first timer.
     pub fn start<O: LinkObserver>(&mut self, world: &mut World<SimFrame, O>) {
         self.set_timer(world);
     }
 
-    /// A packet arrived; `received` is what the stack gets of its frame.
+    /// Handles a packet; `received` is the part of its frame for the stack.
     pub fn on_arrival<O: LinkObserver>(
         &mut self,
         around: &mut Surroundings<'_, O>,
@@ -202,7 +202,7 @@ impl Host {
     ) {
         let now = around.world.now();
         self.watch.on_packet(frame);
-        // Nearly every packet is one of the association's; a structure has no checksum that could be wrong.
+        // Nearly all packets belong to an association; the checksum of a structure is correct.
         let owner = match received.body {
             Body::Structured(_) => self.endpoint.owner_of(received),
             _ => None,
@@ -220,7 +220,7 @@ impl Host {
         self.set_timer(around.world);
     }
 
-    /// The time asked for has come.
+    /// Handles the timer.
     pub fn on_timer<O: LinkObserver>(&mut self, around: &mut Surroundings<'_, O>) {
         let now = around.world.now();
         if self.connect.as_ref().is_some_and(|connect| connect.at <= now) {
@@ -255,12 +255,12 @@ impl Host {
         self.set_timer(around.world);
     }
 
-    /// How far the association has come.
+    /// State of the association.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// Whether the association is over.
+    /// Whether the association has ended.
     #[inline]
     pub fn has_ended(&self) -> bool {
         matches!(self.outcome, Outcome::Ended(_))
@@ -271,12 +271,12 @@ impl Host {
         self.established
     }
 
-    /// The association that began last, also after its end; [`outcome`](Self::outcome) is what became of it.
+    /// The most recent association, also after its end; [`outcome`](Self::outcome) is its state.
     pub fn association(&self) -> Option<&Association> {
         self.associations.get(self.latest?)
     }
 
-    /// Tells how much the network loses from now on, by path of the network.
+    /// Sets the loss rates of the network from now on, by path of the network.
     pub fn set_oracle(&mut self, losses: impl Iterator<Item = f64>) {
         for ((_, known), loss) in self.oracle.iter_mut().zip(losses) {
             *known = loss;
@@ -286,12 +286,12 @@ impl Host {
         }
     }
 
-    /// Part of the packets of a path that the network loses.
+    /// Loss rate of a path in the network.
     pub fn oracle_loss(&self, path: &PathStats) -> Option<f64> {
         oracle_loss(&self.oracle, path)
     }
 
-    /// Packets that were made but not carried.
+    /// Packets that were built but not sent.
     pub fn unsent(&self) -> Unsent {
         self.unsent
     }
@@ -301,7 +301,7 @@ impl Host {
         self.endpoint.dropped(DropReason::WrongChecksum)
     }
 
-    /// The receiving side of a flow, by its number in the scenario.
+    /// The receiving side of a flow, by its index in the scenario.
     pub fn receiver(&self, flow: usize) -> Option<&Receiver> {
         self.receivers.get(flow)
     }
@@ -311,7 +311,7 @@ impl Host {
         self.receivers.len()
     }
 
-    /// User bytes of a flow that were delivered here.
+    /// User bytes of a flow delivered at this host.
     pub fn delivered(&self, flow: usize) -> u64 {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
     }
@@ -321,12 +321,12 @@ impl Host {
         self.watch.observe(observing);
     }
 
-    /// What the probe has seen.
+    /// The probes.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }
 
-    /// All messages that were delivered here, in order of time, if the scenario asks for what needs them.
+    /// All messages delivered at this host, in order of time, if the scenario records them.
     pub fn deliveries(&self) -> Vec<Delivered> {
         let logs = self.receivers.iter().map(Receiver::log);
         let mut all: Vec<Delivered> = logs.flatten().copied().collect();
@@ -334,14 +334,14 @@ impl Host {
         all
     }
 
-    /// Messages of a flow that were delivered here.
+    /// Number of messages of a flow delivered at this host.
     #[inline]
     pub fn delivered_messages(&self, flow: usize) -> u64 {
         self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
     }
 
-    /// Whether every message that was handed over for a flow of this host, of which so many were delivered, was delivered
-    /// or given up.
+    /// Whether all messages of a flow of this host were delivered or abandoned; `delivered` is the number of delivered
+    /// ones.
     #[inline]
     pub fn is_settled(&self, sender: &Sender, delivered: u64) -> bool {
         let abandoned = sender.abandoned();
@@ -350,13 +350,13 @@ impl Host {
     }
 
     /// Whether the send buffer of the association is empty.
-    // Apart, so that the question above costs no more than it takes for nearly all packets.
+    // A function of its own, to keep the check above cheap, which decides for nearly all packets.
     #[inline(never)]
     fn holds_nothing(&self) -> bool {
         self.association().is_none_or(|a| a.stats().send_buffer_bytes == 0)
     }
 
-    /// What the applications should not have seen.
+    /// Errors that the applications saw.
     pub fn violations(&self) -> Violations {
         let strangers = Violations { strange: self.strangers, ..Violations::default() };
         self.receivers.iter().map(Receiver::violations).fold(strangers, Violations::plus)
@@ -376,7 +376,7 @@ impl Host {
         }
     }
 
-    /// Finds out what a packet is for, and handles those that concern more than one association.
+    /// Routes a packet, and handles packets that concern more than one association.
     #[inline(never)]
     fn route(&mut self, now: Instant, received: &Received<'_>) -> Routed {
         let mut cx = Cx { now, rng: &mut self.rng, probe: self.watch.early() };
@@ -421,7 +421,7 @@ impl Host {
         }
     }
 
-    /// A new association takes the place of one before it.
+    /// Replaces the association by a new one.
     fn begin(&mut self, id: AssociationId, mut association: Box<Association>) {
         for &(stream, value) in &self.stream_values {
             // The scenario was checked: both sides have these streams.
@@ -434,8 +434,7 @@ impl Host {
         self.established = None;
     }
 
-    /// Hands an association the packet that arrived for it, if one has, and takes out whatever it has, in the order of its
-    /// contract.
+    /// Passes an arrived packet, if any, to an association, and polls its output in the order of its contract.
     fn pump<O: LinkObserver>(
         &mut self,
         around: &mut Surroundings<'_, O>,
@@ -505,7 +504,7 @@ impl Host {
 
     fn set_timer<O: LinkObserver>(&self, world: &mut World<SimFrame, O>) {
         let now = world.now();
-        // Plain loops, because every packet comes by here. At this instant nothing wakes.
+        // Plain loops, since this runs for every packet. `FAR_FUTURE` means no timer.
         let mut next = self.connect.as_ref().map_or(Instant::FAR_FUTURE, |connect| connect.at);
         for association in self.associations.iter() {
             next = next.min(association.poll_timeout().unwrap_or(Instant::FAR_FUTURE));
@@ -517,25 +516,25 @@ impl Host {
     }
 }
 
-/// Hands the loss rates of the network to whoever may use them (`retransmission.loss_rate = "oracle"`).
+/// Passes the loss rates of the network to the association (`retransmission.loss_rate = "oracle"`).
 fn tell_oracle(oracle: &[([IpAddr; 2], f64)], association: &mut Association) {
     for path in association.path_stats() {
         let known = oracle_loss(oracle, &path);
         if let Some(rate) = known.and_then(|loss| Fraction::from_f64(loss).ok()) {
-            // A path that has gone meanwhile needs none.
+            // A path that has been removed meanwhile needs none.
             let _ = association.set_oracle_loss_rate(path.path, rate);
         }
     }
 }
 
-/// The loss on a path. Where no path of the network has both its addresses, the remote one decides on the way.
+/// The loss rate of a path. If no path of the network has both addresses, the remote one decides.
 fn oracle_loss(oracle: &[([IpAddr; 2], f64)], path: &PathStats) -> Option<f64> {
     let same = oracle.iter().find(|(known, _)| *known == [path.local, path.remote]);
     let alike = || oracle.iter().find(|([_, remote], _)| *remote == path.remote);
     same.or_else(alike).map(|(_, loss)| *loss)
 }
 
-/// What the generator of a flow has to know.
+/// What the generator of a flow needs to know.
 fn carrier(scenario: &Scenario, flow: &Flow) -> Carrier {
     let [sender, receiver] = scenario.sctp_of_flow(flow);
     let longest = sender.send_buffer.min(receiver.receive_buffer).as_bytes();

@@ -1,7 +1,7 @@
-//! A scenario with external hosts, driven by somebody with a clock and with interfaces of a system.
+//! A scenario with external hosts, driven by a caller with a clock and with interfaces of a system.
 //!
-//! The driver says how far time has come, takes the packets that have arrived by then, and gives those that programs sent
-//! since. Here, time is as virtual as ever, and nothing knows of clocks.
+//! The driver passes the present time, takes the packets that have arrived by then, and passes those that programs have
+//! sent since. Time is virtual here; nothing in this module reads a clock.
 
 use std::io;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::result::RunResult;
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
-/// A host whose programs are real ones.
+/// A host for real programs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExternalHost {
     /// Its name; `pair/a` in a network of pairs.
@@ -36,7 +36,7 @@ pub struct ExternalPort {
     pub address: IpAddr,
     /// Name of the path or network that it belongs to.
     pub network: String,
-    /// Addresses of other hosts that it reaches, and that reach it, each by its own interface.
+    /// Addresses of other hosts that it can reach and that can reach it.
     pub peers: Vec<IpAddr>,
 }
 
@@ -53,18 +53,19 @@ pub struct Delivery {
     pub frame: RawFrame,
 }
 
-/// Why a packet of a program does not enter the network.
+/// Why the network does not accept a packet of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// It is no IP packet.
+    /// It is not an IP packet.
     #[error("no IP packet")]
     Malformed,
-    /// Its source is not an address of the host, or nobody has its destination (as with multicast), or no way leads there.
+    /// Its source is not an address of the host, its destination does not exist (multicast, for example), or there is
+    /// no route.
     #[error("no way between its addresses")]
     NoWay,
 }
 
-/// What happened on a link in one direction since the start.
+/// Counters of one direction of a link.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LinkCounts {
     /// Name of the link.
@@ -73,7 +74,7 @@ pub struct LinkCounts {
     pub from: String,
     /// Node at which they leave.
     pub to: String,
-    /// Packets that were handed to the link.
+    /// Packets passed to the link.
     pub offered_packets: u64,
     /// Bytes of these IP packets.
     pub offered_bytes: u64,
@@ -81,7 +82,7 @@ pub struct LinkCounts {
     pub delivered_packets: u64,
     /// Bytes of these IP packets.
     pub delivered_bytes: u64,
-    /// Packets that were dropped, by cause; causes without packets are missing.
+    /// Dropped packets, by cause; causes without packets are omitted.
     pub dropped: Vec<Drops>,
     /// Packets that the medium delivered twice.
     pub duplicated_packets: u64,
@@ -89,9 +90,9 @@ pub struct LinkCounts {
     pub damaged_packets: u64,
     /// Packets that the queue marked with "congestion experienced".
     pub marked_packets: u64,
-    /// Most packets that ever waited at once.
+    /// Maximum number of packets in the queue.
     pub queue_max_packets: u64,
-    /// Most bytes that ever waited at once.
+    /// Maximum number of bytes in the queue.
     pub queue_max_bytes: u64,
 }
 
@@ -104,7 +105,7 @@ pub struct Drops {
     pub packets: u64,
 }
 
-/// A scenario with external hosts on the way.
+/// A running scenario with external hosts.
 #[derive(Debug)]
 pub struct Live<'a> {
     simulation: Simulation<'a>,
@@ -129,19 +130,19 @@ impl<'a> Live<'a> {
         &self.hosts
     }
 
-    /// Records what an external host sends and receives as pcapng, with an interface for each of its own.
+    /// Captures the packets of an external host as pcapng, with an interface for each of its own.
     pub fn capture(&mut self, host: usize, out: Box<dyn io::Write + Send>) {
         let Some(host) = self.hosts.get(host) else { return };
         let names: Vec<String> = host.ports.iter().map(|port| port.network.clone()).collect();
         self.simulation.world.capture(host.node, &names, out);
     }
 
-    /// The present.
+    /// The present time.
     pub fn now(&self) -> Instant {
         self.simulation.world.now()
     }
 
-    /// Nothing happens before this instant unless a packet is sent.
+    /// The time of the next event, unless a packet is sent before.
     pub fn next_due(&self) -> Instant {
         if !self.is_started {
             return Instant::ZERO;
@@ -149,8 +150,8 @@ impl<'a> Live<'a> {
         self.simulation.world.next_due().min(self.next_look())
     }
 
-    /// Moves on to the next packet for an external host that arrives up to and including `until`, and returns it. After
-    /// `None`, everything up to `until` has happened and the present is `until`.
+    /// Advances to the next packet for an external host that arrives up to and including `until`, and returns it. After
+    /// `None`, the present time is `until`.
     pub fn next_delivery(&mut self, until: Instant) -> Option<Delivery> {
         if !self.is_started {
             self.is_started = true;
@@ -178,10 +179,10 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// A program of an external host sends a packet, now.
+    /// Sends a packet of a program of an external host, now.
     ///
     /// # Errors
-    /// The packet cannot enter the network.
+    /// The network does not accept the packet.
     pub fn send(&mut self, host: usize, packet: Bytes) -> Result<(), Refusal> {
         let node = self.hosts.get(host).map(|host| host.node).ok_or(Refusal::NoWay)?;
         let (from, to, frame) = RawFrame::parse(packet).ok_or(Refusal::Malformed)?;
@@ -189,12 +190,12 @@ impl<'a> Live<'a> {
         sent.map_err(|_| Refusal::NoWay)
     }
 
-    /// Packets of programs that reached simulated hosts, which have no answer for them.
+    /// Packets of programs that reached simulated hosts, which do not answer them.
     pub fn unanswered(&self) -> u64 {
         self.unanswered
     }
 
-    /// What happened on each link, forward and backward, until now.
+    /// Counters of each link, forward and backward, so far.
     pub fn links(&mut self) -> Vec<LinkCounts> {
         let world = &mut self.simulation.world;
         let mut all = Vec::new();
@@ -211,7 +212,7 @@ impl<'a> Live<'a> {
         all
     }
 
-    /// Ends the run; what came of the flows of the scenario.
+    /// Ends the run, and returns the results of the scenario's flows.
     ///
     /// # Errors
     /// A capture could not be written.
@@ -219,7 +220,7 @@ impl<'a> Live<'a> {
         self.simulation.gather()
     }
 
-    /// When the meters look next; never after the measured time.
+    /// When the meters sample next; not after the measured interval.
     fn next_look(&self) -> Instant {
         let end = Instant::ZERO + self.simulation.scenario.run.duration;
         Some(self.simulation.next_look()).filter(|look| *look <= end).unwrap_or(Instant::FAR_FUTURE)
@@ -258,7 +259,7 @@ impl LinkCounts {
 fn external_hosts(simulation: &Simulation<'_>) -> Vec<ExternalHost> {
     let Simulation { scenario, network, world, .. } = simulation;
     let all = |other: usize| network.hosts.get(other).map_or(&[][..], |host| &host.addresses);
-    // Over the interface that has the address, in both directions: as paths are.
+    // Over the interface with the address, in both directions, like paths.
     let is_way = |node: NodeId, from: IpAddr, to: IpAddr| {
         let own = world.addresses(node).find(|(_, ip)| *ip == from).map(|(iface, _)| iface);
         own.is_some() && world.route(node, from, to) == own

@@ -1,4 +1,4 @@
-//! Reads scenarios, and checks what only the network that is made of them shows.
+//! Reads scenarios, and checks what only the resulting network shows.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::wiring::{self, Wired};
 use Step::{Index, Key};
 
 impl Scenario {
-    /// Reads the file at `path`, with `edits` of the form `key.to.value=value` on top.
+    /// Reads the file at `path` and applies `edits` of the form `key.to.value=value`.
     ///
     /// # Errors
     /// See [`Scenario::from_document`].
@@ -26,7 +26,7 @@ impl Scenario {
     /// Reads a document.
     ///
     /// # Errors
-    /// Something is unknown, missing, of the wrong kind or makes no sense; the error tells where and what.
+    /// A key is unknown or missing, or a value is invalid; the error says where and why.
     pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
         let scenario = Self::without_network(document)?;
         check_ways(&scenario, document)?;
@@ -34,7 +34,7 @@ impl Scenario {
     }
 }
 
-/// Each flow has a way, and each network of a graph joins hosts.
+/// Checks that each flow has a route, and that each network of a graph connects hosts.
 fn check_ways(scenario: &Scenario, document: &Document) -> Result<(), DocumentError> {
     if !scenario.network.has_named_hosts() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The network of a scenario as it can be drawn: nodes, links and the routes of its paths.
+//! The network of a scenario for drawings: nodes, links and the routes of its paths.
 
 use polypath_netsim::queue_discipline::Limit;
 use polypath_netsim::{BuildError, ChannelConfig, LinkId, NetworkBuilder, NodeId, QueueConfig};
@@ -8,7 +8,7 @@ use polypath_units::{ByteCount, Duration};
 use crate::scenario::{HostRef, Network, Scenario};
 use crate::wiring::{self, Wired};
 
-/// Nodes, links and routes of a network, as a run with the scenario's own seed has them.
+/// Nodes, links and routes of a network, as in a run with the scenario's own seed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NetworkMap {
     /// The nodes.
@@ -26,7 +26,7 @@ pub struct MapNode {
     pub name: String,
     /// Whether it is a host; else it is a router.
     pub is_host: bool,
-    /// On which side of the picture it belongs, if it has to be on one.
+    /// Its side of the picture, if it has one.
     pub side: Option<MapSide>,
     /// Its addresses.
     pub addresses: Vec<String>,
@@ -50,23 +50,23 @@ pub struct MapLink {
     pub ends: [usize; 2],
     /// Number of the network that it belongs to; 0 belongs to all.
     pub network: u32,
-    /// What it is, in words: one line for both directions where they are alike, else one for each, from the first end to
-    /// the second and back.
+    /// Description: one line if both directions are equal, else one per direction, from the first end to the second and
+    /// back.
     pub directions: Vec<String>,
 }
 
-/// The route of a path of an association, one way.
+/// The route of a path of an association, in one direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MapRoute {
     /// Name of the path, and of its pair where there are several.
     pub name: String,
-    /// The addresses that it joins.
+    /// The addresses that it connects.
     pub addresses: [String; 2],
     /// Its nodes.
     pub nodes: Vec<usize>,
     /// Its links.
     pub links: Vec<usize>,
-    /// Whether it is a way back that leads over other links than the way there.
+    /// Whether it is a return route over other links than the forward route.
     pub is_way_back: bool,
 }
 
@@ -74,7 +74,7 @@ impl NetworkMap {
     /// The network of a scenario.
     ///
     /// # Errors
-    /// It cannot be built; that of a scenario that was read from a document can.
+    /// It cannot be built; that of a scenario read from a document can.
     pub fn of(scenario: &Scenario) -> Result<Self, BuildError> {
         let mut builder = NetworkBuilder::new();
         let wired = wiring::wire(scenario, scenario.run.seed, &mut builder)?;
@@ -150,7 +150,7 @@ impl NetworkMap {
     }
 }
 
-/// Hosts that belong on a side: host a of a pair on the left, host b on the right.
+/// Hosts with a side: host a of a pair is on the left, host b on the right.
 fn sides(scenario: &Scenario, wired: &Wired) -> Vec<(NodeId, MapSide)> {
     let side = |is_left: bool| if is_left { MapSide::Left } else { MapSide::Right };
     let nodes = wired.hosts.iter().map(|host| host.node);
@@ -176,7 +176,7 @@ fn directions(forward: &ChannelConfig, backward: &ChannelConfig) -> Vec<String> 
     if there == back { vec![there] } else { vec![there, back] }
 }
 
-/// A time, to a hundredth of a millisecond where it has more digits.
+/// A time, rounded to a hundredth of a millisecond.
 fn about_time(time: Duration) -> String {
     const UNIT: u64 = 10_000;
     match time.as_nanos() {
@@ -188,7 +188,7 @@ fn about_time(time: Duration) -> String {
     }
 }
 
-/// A size, to a kilobyte where it has more digits.
+/// A size, rounded to a kilobyte.
 fn about_bytes(bytes: ByteCount) -> String {
     const KILO: u64 = 1_000;
     match bytes.as_bytes() {
@@ -199,7 +199,7 @@ fn about_bytes(bytes: ByteCount) -> String {
     }
 }
 
-/// Rate, delay, queue and what befalls packets.
+/// Rate, delay, queue and impairments.
 fn describe(channel: &ChannelConfig) -> String {
     let mut words = vec![
         channel.rate.to_string(),

@@ -1,4 +1,4 @@
-//! What is measured while a scenario runs.
+//! Measurements during a run.
 
 mod series;
 
@@ -18,7 +18,7 @@ pub use series::{BottleneckSeries, FlowSeries, HostSeries, PathSeries, Series};
 
 use series::SeriesRecorder;
 
-/// Looks at the hosts at the right times.
+/// Samples the hosts at the right times.
 #[derive(Debug)]
 pub(crate) struct Meter {
     from: Instant,
@@ -31,7 +31,7 @@ pub(crate) struct Meter {
     series: Option<SeriesRecorder>,
 }
 
-/// What is looked at.
+/// What is sampled.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub pairs: &'a [[Host; 2]],
@@ -42,9 +42,9 @@ pub(crate) struct Seen<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub at: Instant,
-    /// Per flow, to the application.
+    /// Per flow: bytes delivered to the application.
     pub flows: Vec<u64>,
-    /// Per receiving host and path, arrived for the first time.
+    /// Per receiving host and path: bytes that arrived for the first time.
     pub paths: Vec<(PathKey, u64)>,
 }
 
@@ -62,14 +62,14 @@ impl PathKey {
         Self { pair, host, local: stats.local, remote: stats.remote }
     }
 
-    /// The same path seen from the other host.
+    /// The same path, seen from the other host.
     pub fn reverse(self) -> Self {
         Self { host: self.host.peer(), local: self.remote, remote: self.local, ..self }
     }
 }
 
 impl Meter {
-    /// Looks at the hosts of a network and at the queues of its bottlenecks.
+    /// Samples the hosts of a network, and the queues of its bottlenecks.
     pub fn new(scenario: &Scenario, network: &Wired) -> Self {
         let run = &scenario.run;
         let networks = &network.pairs[..];
@@ -99,7 +99,7 @@ impl Meter {
         all.into_iter().flatten().min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Does whatever is due at `now`.
+    /// Takes the samples that are due at `now`.
     pub fn look(&mut self, now: Instant, seen: Seen<'_>, networks: &[Disjoint]) {
         if self.after.is_none() {
             if self.before.is_none() && now >= self.from {
@@ -117,7 +117,7 @@ impl Meter {
         }
     }
 
-    /// Looks at the queues, if that is due at `now`; to be called before [`look`](Self::look).
+    /// Samples the queues, if that is due at `now`; must be called before [`look`](Self::look).
     pub fn look_at_queues(&mut self, now: Instant, mut level: impl FnMut(ChannelId) -> QueueLevel) {
         if self.after.is_none() && now >= self.occupancy.next {
             self.queues.look(&mut level);
@@ -127,12 +127,12 @@ impl Meter {
         }
     }
 
-    /// Mean of what waited at a channel: packets and bytes.
+    /// Mean queue of a channel: packets and bytes.
     pub fn mean_queue(&self, channel: ChannelId) -> [f64; 2] {
         self.queues.mean(channel)
     }
 
-    /// Notes that every flow was delivered; nothing counts after that.
+    /// Notes that all flows are complete; nothing counts after that.
     pub fn complete(&mut self, now: Instant, seen: Seen<'_>) {
         self.completed = Some(now);
         if self.after.is_none() {
@@ -140,30 +140,29 @@ impl Meter {
         }
     }
 
-    /// Ends a measurement that is still going on: the run is over before its planned end.
+    /// Ends a measurement before its planned end, because the run has ended.
     pub fn close(&mut self, now: Instant, seen: Seen<'_>) {
         if self.before.is_some() && self.after.is_none() {
             self.after = Some(Snapshot::take(now, seen));
         }
     }
 
-    /// When every flow was delivered.
+    /// When all flows were complete.
     pub fn completed(&self) -> Option<Instant> {
         self.completed
     }
 
-    /// The measured time and what was delivered by its beginning and by its end. A run that ended before the
-    /// measurement began has none.
+    /// The measured interval: what was delivered by its start and by its end. None if the run ended before it began.
     pub fn window(&self) -> Option<(&Snapshot, &Snapshot)> {
         self.before.as_ref().zip(self.after.as_ref())
     }
 
-    /// Mean fill of send and receive buffer of a host.
+    /// Mean occupancy of the send and the receive buffer of a host.
     pub fn mean_occupancy(&self, pair: usize, host: HostName) -> [f64; 2] {
         self.occupancy.mean(pair, host)
     }
 
-    /// The time series, if one was asked for.
+    /// The time series, if recorded.
     pub fn series(&self) -> Option<&Series> {
         self.series.as_ref().map(|series| &series.series)
     }
@@ -195,7 +194,7 @@ impl Snapshot {
     }
 }
 
-/// Mean fill of buffers, from looks at equal intervals.
+/// Mean occupancy of buffers, sampled at equal intervals.
 #[derive(Debug)]
 struct Occupancy {
     interval: Duration,
@@ -226,7 +225,7 @@ impl Occupancy {
     }
 }
 
-/// Mean lengths of queues, from looks at equal intervals.
+/// Mean lengths of queues, sampled at equal intervals.
 #[derive(Debug)]
 struct Queues {
     looks: u64,
@@ -258,7 +257,7 @@ impl Queues {
     }
 }
 
-/// The name of a path; both names where local and remote address lie on different ones.
+/// The name of a path; both names if its local and remote address belong to different ones.
 pub(crate) fn path_name(network: &Disjoint, path: &PathStats) -> String {
     let ends = [path.local, path.remote];
     let same = |known: &&DisjointPath| {

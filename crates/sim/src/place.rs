@@ -1,4 +1,4 @@
-//! Where the ends of associations sit in the network.
+//! The ends of associations in the network.
 
 use std::net::IpAddr;
 
@@ -8,15 +8,15 @@ use polypath_netsim::{NetworkBuilder, NodeId};
 use crate::scenario::{AssociationPlan, HostName};
 use crate::wiring::Wired;
 
-/// Where one end of an association sits.
+/// One end of an association in the network.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub name: HostName,
     /// Position of its pair among the pairs of the scenario.
     pub pair: usize,
-    /// The node that it sends from.
+    /// Its node.
     pub node: NodeId,
-    /// The node that wakes it: its own, or one without links where another end has that already.
+    /// The node for its timers: its own, or one without links if another end uses that already.
     pub alarm: NodeId,
     /// Its port; further associations of the same host have ports of their own.
     pub port: u16,
@@ -29,7 +29,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Puts the path of this name first, if there is one.
+    /// Moves the path of this name to the front, if there is one.
     pub fn begin_with(&mut self, name: &str) {
         if let Some(index) = self.names.iter().position(|known| known == name) {
             self.names[..=index].rotate_right(1);
@@ -37,12 +37,12 @@ impl Place {
         }
     }
 
-    /// Its addresses, each once.
+    /// Its addresses, without duplicates.
     pub fn addresses(&self) -> Vec<IpAddr> {
         distinct(self.paths.iter().map(|[local, _]| *local))
     }
 
-    /// Those of its peer.
+    /// The addresses of its peer.
     pub fn peer_addresses(&self) -> Vec<IpAddr> {
         distinct(self.paths.iter().map(|[_, remote]| *remote))
     }
@@ -71,8 +71,7 @@ fn sides(path: &DisjointPath, name: HostName) -> [IpAddr; 2] {
     }
 }
 
-/// Finds places for both ends of all pairs; adds nodes that wake those that share a host. `clients` are the ends that
-/// begin.
+/// Places both ends of all pairs, and adds timer nodes for ends that share a host. `clients` are the initiating ends.
 pub(crate) fn places(
     network: &Wired,
     plan: &AssociationPlan,
@@ -100,7 +99,7 @@ pub(crate) fn places(
                 paths: paths.paths.iter().map(|path| sides(path, name)).collect(),
                 names: paths.paths.iter().map(|path| path.name.clone()).collect(),
             };
-            // Addresses are paired in their order, so that both ends have the same.
+            // Addresses are paired in their order, so that both ends agree.
             place.begin_with(&plan.local_address);
             place.begin_with(&plan.remote_address);
             place
@@ -119,20 +118,20 @@ fn first_ports(plan: &AssociationPlan, client: Option<HostName>) -> [u16; 2] {
     }
 }
 
-/// The next ports, equally far from the first ones, that are above those of all ends at these nodes.
+/// The next ports at the same distance from the first ones that are free at these nodes.
 fn free_ports(all: &[[Place; 2]], nodes: [NodeId; 2], first: [u16; 2]) -> [u16; 2] {
     let taken = |place: &&Place| nodes.contains(&place.node);
     let highest = all.iter().flatten().filter(taken).map(|place| place.port).max();
     let lowest = first[0].min(first[1]);
     let offset = highest.map_or(0, |port| (port + 1).saturating_sub(lowest));
-    // Beyond the last port it begins anew; port 0 is none.
+    // After the last port, they start again; port 0 is invalid.
     first.map(|port| port.wrapping_add(offset).max(1))
 }
 
-/// Which end of which pair packets and wake-up calls are for.
+/// The pair and end for packets and timers.
 #[derive(Debug)]
 pub(crate) struct Owners {
-    /// By node: the ends that sit there or that it wakes, by port.
+    /// By node: its ends, and those that it is the timer node of, by port.
     by_node: Vec<Vec<(u16, [usize; 2])>>,
 }
 
@@ -152,8 +151,8 @@ impl Owners {
         Self { by_node }
     }
 
-    /// Pair and position of the end that a packet for `port` is for; a packet for a port that nobody has goes to the
-    /// first one, whose stack says what it thinks of it.
+    /// Pair and position of the end that a packet for `port` belongs to. A packet for an unknown port goes to the first
+    /// end, whose stack handles it.
     #[inline]
     pub fn of_packet(&self, node: NodeId, port: impl FnOnce() -> u16) -> Option<[usize; 2]> {
         match &self.by_node.get(node.index())?[..] {
@@ -167,7 +166,7 @@ impl Owners {
         }
     }
 
-    /// Pair and position of the end that a node wakes.
+    /// Pair and position of the end with this timer node.
     #[inline]
     pub fn of_alarm(&self, node: NodeId) -> Option<[usize; 2]> {
         self.by_node.get(node.index())?.first().map(|(_, owner)| *owner)

@@ -19,20 +19,20 @@ use crate::result::{Execution, Measured, RunResult};
 use crate::scenario::{Flow, HostName, Scenario};
 use crate::wiring::{self, Oracle, Wired};
 
-/// Events after which [`Simulation::run_while`] asks whether to go on: some ten milliseconds of work.
+/// Events after which [`Simulation::run_while`] checks whether to continue: some ten milliseconds of work.
 const EVENTS_TO_ASK: u32 = 1 << 14;
 
-/// Why a simulation came to a stop.
+/// Why a simulation stopped.
 enum Stop {
-    /// It has come to the instant that was named.
+    /// It has reached the requested instant.
     Reached,
-    /// Everything came to its end.
+    /// Everything has ended.
     Over,
-    /// It was not to go on.
+    /// The caller stopped it.
     Asked,
 }
 
-/// A scenario on the way.
+/// A running scenario.
 #[derive(Debug)]
 pub struct Simulation<'a> {
     pub(crate) scenario: &'a Scenario,
@@ -45,7 +45,7 @@ pub struct Simulation<'a> {
     owners: Owners,
     background: Background,
     progress: Vec<Progress>,
-    /// What is under way, of all flows.
+    /// Undelivered messages of all flows.
     ledger: Ledger,
     spares: Spares,
     meter: Meter,
@@ -56,19 +56,19 @@ pub struct Simulation<'a> {
 pub struct CapturedHost(usize);
 
 impl<'a> Simulation<'a> {
-    /// Sets up a scenario with the seed that it names.
+    /// Sets up a scenario with its own seed.
     ///
     /// # Errors
-    /// The network cannot be built or a flow makes no sense; a scenario that was read from a document has neither.
+    /// The network cannot be built or a flow is invalid; neither happens for a scenario read from a document.
     pub fn new(scenario: &'a Scenario) -> Result<Self, SetupError> {
         Self::with(scenario, scenario.run.seed, Form::default())
     }
 
-    /// Sets up a scenario with a seed and a form of packets. Where bit errors can be anywhere in a packet, packets travel
+    /// Sets up a scenario with a seed and a form of packets. If bit errors can be anywhere in a packet, packets travel
     /// as bytes in any case.
     ///
     /// # Errors
-    /// The network cannot be built or a flow makes no sense; a scenario that was read from a document has neither.
+    /// The network cannot be built or a flow is invalid; neither happens for a scenario read from a document.
     pub fn with(scenario: &'a Scenario, seed: u64, form: Form) -> Result<Self, SetupError> {
         Self::customized(scenario, seed, form, |_, _| ())
     }
@@ -143,7 +143,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Tells the hosts how much the network loses now.
+    /// Passes the present loss rates of the network to the hosts.
     fn tell_oracle(&mut self) {
         let now = self.world.now();
         let pairs = self.pairs.iter_mut().zip(&self.network.oracles);
@@ -156,7 +156,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Whose packets can be captured, with a name for each: host a, without a name, where there are two hosts only; else
+    /// Hosts whose packets can be captured, each with a name: host a, without a name, if there are only two hosts, else
     /// all hosts of pairs.
     pub fn capturable(&self) -> Vec<(CapturedHost, String)> {
         let all = self.scenario.network.hosts();
@@ -176,15 +176,15 @@ impl<'a> Simulation<'a> {
         found
     }
 
-    /// Records what a host sends and receives as pcapng, with an interface per path or link.
+    /// Captures the packets of a host as pcapng, with an interface per path or link.
     pub fn capture(&mut self, CapturedHost(host): CapturedHost, out: Box<dyn io::Write + Send>) {
         let addresses = self.network.addresses_of(host, None);
         let names: Vec<String> = addresses.map(|own| own.link.clone()).collect();
         self.world.capture(self.network.hosts[host].node, &names, out);
     }
 
-    /// Sets the observer, which chooses a probe for each association that begins. The probe receives the association's events
-    /// in virtual time; the run is the same with and without it.
+    /// Sets the observer, which chooses a probe for each new association. The probe receives the association's events
+    /// in virtual time; it does not change the run.
     ///
     /// When an association replaces an earlier one at a host, the earlier one is no longer observed.
     pub fn observe(&mut self, observer: &Arc<dyn Observer>) {
@@ -209,8 +209,8 @@ impl<'a> Simulation<'a> {
         result.ok_or_else(|| io::Error::other("the run was not finished"))
     }
 
-    /// Runs to the end as long as `goes_on` says so, which is asked now and then; nothing comes of a run that does not
-    /// reach its end.
+    /// Runs to the end as long as `goes_on` returns true; it is called from time to time. Returns `None` for a run that
+    /// was stopped.
     ///
     /// # Errors
     /// A capture could not be written.
@@ -229,7 +229,7 @@ impl<'a> Simulation<'a> {
         self.gather().map(Some)
     }
 
-    /// Lets everyone begin.
+    /// Starts all hosts and flows.
     pub(crate) fn start(&mut self) {
         self.tell_oracle();
         for host in self.pairs.iter_mut().flatten() {
@@ -239,13 +239,13 @@ impl<'a> Simulation<'a> {
         self.look();
     }
 
-    /// When to look around next.
+    /// The next time for [`look_around`](Self::look_around).
     pub(crate) fn next_look(&self) -> Instant {
         let oracles = self.network.oracles.iter().map(Oracle::next_change);
         oracles.fold(self.meter.next_look(), Instant::min)
     }
 
-    /// What is to be done at [`next_look`](Self::next_look): tells of losses that have changed, and lets the meter look.
+    /// Updates loss rates that have changed, and samples the meter; to be called at [`next_look`](Self::next_look).
     pub(crate) fn look_around(&mut self) {
         let now = self.world.now();
         let changed = |changed, oracle: &mut Oracle| oracle.has_changed(now) | changed;
@@ -255,7 +255,7 @@ impl<'a> Simulation<'a> {
         self.look();
     }
 
-    /// The end: closes what measures and tells the outcome.
+    /// Ends the measurements and returns the results.
     pub(crate) fn gather(mut self) -> io::Result<RunResult> {
         let seen = Seen { pairs: &self.pairs, background: &self.background };
         self.meter.close(self.world.now(), seen);
@@ -272,7 +272,7 @@ impl<'a> Simulation<'a> {
         ))
     }
 
-    /// Lets the meter look at what is due.
+    /// Takes the samples that are due.
     fn look(&mut self) {
         let now = self.world.now();
         self.meter.look_at_queues(now, |channel| self.world.queue_level(channel));
@@ -280,7 +280,7 @@ impl<'a> Simulation<'a> {
         self.meter.look(now, seen, &self.network.pairs);
     }
 
-    /// Runs up to an instant, or until `goes_on` says no.
+    /// Runs up to an instant, or until `goes_on` returns false.
     fn run_until(
         &mut self,
         until: Instant,
@@ -305,9 +305,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Hands an event to whom it concerns, and takes it out of its place then; returns whether everything came to its end
-    /// with it.
-    // Packets are large: they stay where the network put them only if this is part of the loop and moves none.
+    /// Dispatches an event, and takes it out of its place; returns whether that ended everything.
+    // Inlined into the loop, so that packets, which are large, are not moved.
     #[inline(always)]
     pub(crate) fn on_event(&mut self, place: &mut Option<Event<SimFrame>>) -> bool {
         let Some(event) = place else { return self.is_over() };
@@ -346,7 +345,8 @@ impl<'a> Simulation<'a> {
         self.finish(pair)
     }
 
-    /// Shuts the association of a pair down once everything of it was delivered; returns whether all are over.
+    /// Shuts down the association of a pair once all of its flows are complete; returns whether all associations have
+    /// ended.
     #[inline(always)]
     fn finish(&mut self, pair: usize) -> bool {
         if self.progress[pair] == Progress::Running {
@@ -354,7 +354,7 @@ impl<'a> Simulation<'a> {
             if is_everything_delivered(hosts, self.world.now()) {
                 self.shut_down(pair);
             } else if self.background.is_empty() && !hosts.iter().any(Host::has_ended) {
-                // Every packet comes by here: as long as this one goes on, there is no need to look at the others.
+                // This runs for every packet: while this association continues, the others need not be checked.
                 return false;
             }
         }
@@ -370,7 +370,7 @@ impl<'a> Simulation<'a> {
         self.pairs[pair][client].shutdown(&mut Surroundings { world, ledger, spares });
     }
 
-    /// Tells the meter, once, that everything with an end was delivered.
+    /// Notes, once, that all finite flows are complete.
     fn note_completion(&mut self) {
         let now = self.world.now();
         let is_running = self.progress.contains(&Progress::Running);
@@ -380,7 +380,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Whether all associations are over, and all other flows that have an end.
+    /// Whether all associations and all other finite flows have ended.
     #[inline(never)]
     fn is_over(&mut self) -> bool {
         let mut is_alone = true;
@@ -390,7 +390,7 @@ impl<'a> Simulation<'a> {
             }
             is_alone = false;
             if hosts.iter().any(|host| !host.has_ended()) {
-                // The last flow that is not of an association may be what all others waited for.
+                // The end of this flow may be the end of the run.
                 if self.background.has_end() {
                     self.note_completion();
                 }
@@ -405,7 +405,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// How far the traffic of a pair has come.
+/// Progress of the traffic of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
     Running,
@@ -418,19 +418,19 @@ enum Progress {
 fn is_everything_delivered([a, b]: &[Host; 2], now: Instant) -> bool {
     let is_delivered = |from: &Host, to: &Host| {
         from.senders().iter().all(|sender| {
-            // What is under way decides it for nearly all packets.
+            // Undelivered messages decide this for nearly all packets.
             from.is_settled(sender, to.delivered_messages(sender.flow())) && sender.is_over(now)
         })
     };
     is_delivered(a, b) && is_delivered(b, a)
 }
 
-/// How many messages one that is missing can be behind another that came, however the buffers are set: gap blocks reach
-/// that many TSNs.
+/// Maximum number of messages by which a missing message can be behind one that arrived, whatever the buffer sizes: the
+/// number of TSNs that gap ack blocks cover.
 const FARTHEST: u64 = 1 << 16;
 
-/// How many messages of a flow can be under way, or have come while one before them has not: those that gap blocks reach,
-/// and behind them what buffers hold, since with NR-SACK what has come leaves the send buffer.
+/// Maximum number of messages of a flow that can be undelivered, or have arrived before a missing one: those that gap
+/// ack blocks cover, and those in buffers, since with NR-SACK arrived data leaves the send buffer.
 fn span(scenario: &Scenario, flow: &Flow) -> u64 {
     let [sender, receiver] = scenario.sctp_of_flow(flow);
     let bytes = sender.send_buffer + receiver.receive_buffer;

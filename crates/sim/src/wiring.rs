@@ -1,4 +1,4 @@
-//! From the paths of a scenario to those of the network simulator.
+//! Turns the paths of a scenario into those of the network simulator.
 
 mod named;
 
@@ -17,7 +17,7 @@ use crate::scenario::{
     Fault, Link, Network, PairPath, Scenario, SharedNetwork, Way, WirePath, with_drawn_traces,
 };
 
-/// A path with everything that happens to it.
+/// A path with all its impairments.
 pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
     let round_trip = path.round_trip();
     let plain = |links: &[Link]| links.iter().map(|link| duplex(link, round_trip)).collect();
@@ -31,7 +31,7 @@ pub(crate) fn path(path: &WirePath, scenario: &Scenario) -> PathConfig {
     }
 }
 
-/// A network that was made: its hosts, pairs of them, and where the bottlenecks are.
+/// A network as built: its hosts, pairs and bottlenecks.
 #[derive(Debug, Default)]
 pub(crate) struct Wired {
     /// By position among the hosts of the scenario's network.
@@ -40,7 +40,7 @@ pub(crate) struct Wired {
     pub bottlenecks: Vec<Bottleneck>,
     /// By pair.
     pub oracles: Vec<Oracle>,
-    /// The routes, where they are not a matter of course: in networks whose hosts have names.
+    /// The routes, in networks with named hosts.
     pub routes: Option<Routes>,
 }
 
@@ -60,17 +60,17 @@ pub(crate) struct HostAddress {
     pub network: String,
     /// Number of that network; 0 belongs to all.
     pub id: NetworkId,
-    /// Name of the link, or of the path where that is what leads there.
+    /// Name of the link, or of the path that uses it.
     pub link: String,
 }
 
-/// A link that results tell of.
+/// A link in results.
 #[derive(Debug)]
 pub(crate) struct Bottleneck {
     /// Name of the path or route that it stands for.
     pub name: String,
     pub link: LinkId,
-    /// Names of the hosts or nodes at whose sides packets enter.
+    /// Names of the hosts or nodes on the sides where packets enter.
     pub ends: [String; 2],
 }
 
@@ -85,8 +85,7 @@ impl Wired {
         all.iter().filter(move |address| network.is_none_or(|name| address.network == name))
     }
 
-    /// Addresses between which packets of two hosts of the scenario can go: the first two of one network, which may be
-    /// named.
+    /// Addresses for packets between two hosts: the first two of one network, which can be given.
     pub fn between(&self, [from, to]: [usize; 2], network: Option<&str>) -> Option<[IpAddr; 2]> {
         self.addresses_of(from, network).find_map(|local| {
             let mut theirs = self.addresses_of(to, network);
@@ -95,13 +94,13 @@ impl Wired {
         })
     }
 
-    /// Whether an address of the first host that belongs to this network and any of the second reach each other.
+    /// Whether an address of the first host in this network, and any address of the second, can reach each other.
     pub fn has_way(&self, [from, to]: [usize; 2], network: &str) -> bool {
         let mut own = self.addresses_of(from, Some(network));
         own.any(|local| self.addresses_of(to, None).any(|remote| self.is_way(local, remote)))
     }
 
-    /// Whether packets reach an address from another over the interfaces that both belong to.
+    /// Whether packets can go from one address to another over the interfaces of both.
     fn is_way(&self, local: &HostAddress, remote: &HostAddress) -> bool {
         let Some(routes) = &self.routes else { return local.id == remote.id };
         let is_way = |from, to| routes.way(from, to).is_some_and(|way| way.from_own_interface);
@@ -109,7 +108,7 @@ impl Wired {
     }
 }
 
-/// The hosts of pairs, a before b. The paths of each pair have numbers of their own.
+/// The hosts of pairs, a before b. Path numbers are per pair.
 fn hosts_of_pairs(pairs: &[Disjoint]) -> Vec<WiredHost> {
     let mut network = 0;
     let mut hosts = Vec::with_capacity(2 * pairs.len());
@@ -138,7 +137,7 @@ fn bottlenecks(paths: &[WirePath], links: impl Iterator<Item = LinkId>) -> Vec<B
     paths.iter().zip(links).map(named).collect()
 }
 
-/// Adds the network of a scenario. What is drawn for each run depends on the seed.
+/// Adds the network of a scenario. Random properties depend on the seed.
 pub(crate) fn wire(
     scenario: &Scenario,
     seed: u64,
@@ -186,7 +185,7 @@ fn wire_shared(
             .collect();
         let paths = pair.paths.iter().zip(&whole).map(|(path, whole)| SharedPath {
             name: path.name.clone(),
-            // A route that is not there is refused when the network is made.
+            // Building the network fails for a missing route.
             route: route_of(path).unwrap_or(usize::MAX),
             access: whole.access.clone().unwrap_or_else(|| whole.bottleneck.clone()),
         });
@@ -204,11 +203,11 @@ fn wire_shared(
     })
 }
 
-/// What the network loses on each path, as time goes by.
+/// The loss rates of the network on each path over time.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     paths: Vec<PathConfig>,
-    /// When losses change, in order of time.
+    /// Times at which loss rates change, in order.
     changes: Vec<Instant>,
     told: usize,
 }
@@ -224,12 +223,12 @@ impl Oracle {
         Self { paths, changes, told: 0 }
     }
 
-    /// The paths with all that they do to packets.
+    /// The paths with all their impairments.
     pub fn paths(&self) -> &[PathConfig] {
         &self.paths
     }
 
-    /// Loss on the paths at `now`, for packets of `bytes`.
+    /// Loss rates of the paths at `now`, for packets of `bytes`.
     pub fn losses(
         &self,
         direction: Direction,
@@ -239,27 +238,27 @@ impl Oracle {
         self.paths.iter().map(move |path| loss_rate(path, direction, bytes, now))
     }
 
-    /// When to ask again.
+    /// When the loss rates change next.
     pub fn next_change(&self) -> Instant {
         self.changes.get(self.told).copied().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Whether something has changed by `now` since the last time.
+    /// Whether loss rates have changed since the last call.
     pub fn has_changed(&mut self, now: Instant) -> bool {
         let told = self.changes.partition_point(|change| *change <= now);
         std::mem::replace(&mut self.told, told) < told
     }
 }
 
-/// Whether packets have to travel as bytes, because only bytes can be damaged as the scenario wants it.
+/// Whether packets must travel as bytes, because the scenario damages parts that structures cannot represent.
 pub(crate) fn needs_bytes(scenario: &Scenario) -> bool {
     let paths = scenario.network.paths().iter().flat_map(WirePath::links);
     let named = scenario.network.named_links();
     paths.chain(named.into_iter().map(|(_, link)| link)).any(Link::needs_bytes)
 }
 
-/// Part of the packets that a path loses in a direction in the long run, by all that its links do to packets of `bytes`
-/// but queues and outages, with the steps up to `now`.
+/// The long-run loss rate of a path in one direction, for packets of `bytes`: all impairments of its links except
+/// queues and outages, with the steps up to `now`.
 pub(crate) fn loss_rate(
     config: &PathConfig,
     direction: Direction,
@@ -276,7 +275,7 @@ pub(crate) fn loss_rate(
     1.0 - links(config).map(arrive).product::<f64>()
 }
 
-/// The links of a path beside those of access, from host a to host b.
+/// The links of a path except access links, from host a to host b.
 pub(crate) fn links(config: &PathConfig) -> impl Iterator<Item = &Duplex> {
     config.before.iter().chain([&config.bottleneck]).chain(&config.after)
 }
@@ -295,7 +294,7 @@ fn duplex(link: &Link, round_trip: Duration) -> Duplex {
     }
 }
 
-/// A link with what faults and steps do to it under this name.
+/// A link with its faults and steps.
 fn changing(link: &Link, name: &str, round_trip: Duration, scenario: &Scenario) -> Duplex {
     let Duplex { forward, backward } = duplex(link, round_trip);
     let with = |channel, way| ChannelConfig {

@@ -303,12 +303,12 @@ fn set_mode(_file: &File, _mode: Option<u32>) -> io::Result<()> {
 /// Gives a file the name `to` unless that exists. The old name may remain.
 #[cfg(target_os = "linux")]
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    use nix::errno::Errno;
-    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
 
-    match renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
-        // Some file systems cannot.
-        Err(Errno::EINVAL | Errno::ENOSYS) => link_new(from, to),
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not supported by some file systems.
+        Err(Errno::INVAL | Errno::NOSYS) => link_new(from, to),
         result => Ok(result?),
     }
 }

@@ -9,9 +9,9 @@
     serde(rename_all = "kebab-case")
 )]
 pub enum Delivery {
-    /// As sent.
+    /// In the order of sending.
     #[default]
     Ordered,
-    /// As arrived.
+    /// In the order of arrival.
     Unordered,
 }

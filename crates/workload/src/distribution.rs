@@ -1,4 +1,4 @@
-//! Quantities that are drawn at random.
+//! Random quantities.
 
 use std::fmt::Display;
 
@@ -6,19 +6,19 @@ use polypath_units::{ByteCount, Duration, Fraction, Frequency};
 
 use crate::random::{self, Stream};
 
-/// A quantity that is always the same, or is drawn each time.
+/// A constant, or a distribution.
 ///
-/// In files, text is a constant (`"1452 B"`) and a table with one key a distribution
-/// (`{ exponential = { mean = "1 kB" } }`).
+/// In files, text is a constant (`"1452 B"`) and a table with one key a distribution (`{ exponential = { mean = "1 kB"
+/// } }`).
 #[derive(Clone, PartialEq, Debug)]
 pub enum Distribution<T> {
-    /// Always this.
+    /// This value.
     Constant(T),
     /// Drawn each time.
     Drawn(Drawn<T>),
 }
 
-/// How a quantity is drawn.
+/// A distribution.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -27,11 +27,11 @@ pub enum Distribution<T> {
     serde(rename_all = "kebab-case")
 )]
 pub enum Drawn<T> {
-    /// All values of a range alike.
+    /// Uniform.
     Uniform(Uniform<T>),
-    /// Without memory.
+    /// Exponential.
     Exponential(Exponential<T>),
-    /// With a heavy tail.
+    /// Pareto: heavy-tailed.
     Pareto(Pareto<T>),
     /// One of several values.
     Mix(Vec<Share<T>>),
@@ -54,7 +54,7 @@ macro_rules! parameters {
 }
 
 parameters! {
-    /// All values of a range alike.
+    /// A uniform distribution.
     Uniform {
         /// The smallest.
         from: T,
@@ -64,7 +64,7 @@ parameters! {
 }
 
 parameters! {
-    /// Above x with probability exp(-x / mean).
+    /// An exponential distribution: above x with probability exp(-x / mean).
     Exponential {
         /// Mean.
         mean: T,
@@ -72,21 +72,21 @@ parameters! {
 }
 
 parameters! {
-    /// Above x with probability (min / x)^shape.
+    /// A Pareto distribution: above x with probability (min / x)^shape.
     Pareto {
         /// The smallest value.
         min: T,
-        /// How fast the tail falls; without mean up to 1, without variance up to 2.
+        /// Shape of the tail: the mean is infinite up to 1, the variance up to 2.
         shape: f64,
     }
 }
 
 parameters! {
-    /// One value of several.
+    /// One of several values.
     Share {
         /// The value.
         value: T,
-        /// How often it is drawn.
+        /// Its probability.
         share: Fraction,
     }
 }

@@ -27,6 +27,7 @@ Examples:
   polypath sim scenarios/demo.toml --set sctp.policies.cwnd_update=normal
   polypath sim scenarios/failover.toml --set 'run.duration=20 s' --pcap out
   polypath sim scenarios/graph.toml --show-network graph.svg")]
+#[command(mut_arg("figure_style", |style| style.requires("show_network")))]
 pub(crate) struct Args {
     /// Scenario file
     #[arg(value_name = "SCENARIO.toml")]

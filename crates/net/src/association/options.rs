@@ -1,4 +1,4 @@
-//! Parameters that are changed while the association lives (RFC 6458 section 8).
+//! Parameters of a live association (RFC 6458 section 8).
 
 use polypath_proto::PathId;
 use polypath_proto::config::{AssociationOptions, ConfigError, PathOptions, PathOptionsError};
@@ -7,13 +7,13 @@ use super::Association;
 use crate::error::SendError;
 
 impl Association {
-    /// The parameters that can be changed, all of them.
+    /// All parameters that can be changed.
     pub fn options(&self) -> AssociationOptions {
         self.shared.lock().protocol.options()
     }
 
-    /// Changes parameters, at once where RFC 9260 does not say otherwise. What the handshake told the peer stays as it is.
-    /// Those of associations that peers begin can be set before these are answered:
+    /// Changes parameters, immediately unless RFC 9260 says otherwise. What the handshake announced to the peer stays
+    /// as it is. Parameters of associations initiated by peers can be set before the peer gets an answer:
     /// [`EndpointBuilder::accept_options`](crate::EndpointBuilder::accept_options).
     ///
     /// ```
@@ -29,17 +29,17 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// Names the first setting that cannot be used, and what can. Nothing has changed then.
+    /// The first setting with an invalid value, and the valid ones. Nothing has changed then.
     pub fn set_options(&self, options: &AssociationOptions) -> Result<(), ConfigError> {
         let now = self.shared.clock.now();
         self.shared.lock().call(now, |protocol, cx| protocol.set_options(cx, options))?;
         self.shared.command();
-        // A larger send buffer may have room.
+        // A larger send buffer may have space.
         self.shared.writable.notify_waiters();
         Ok(())
     }
 
-    /// The parameters of a path, all of them; `None` if there is no such path.
+    /// All parameters of a path; `None` if the path does not exist.
     pub fn path_options(&self, path: PathId) -> Option<PathOptions> {
         self.shared.lock().protocol.path_options(path)
     }
@@ -48,7 +48,7 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// If there is no such path, or a value cannot be used. Nothing has changed then.
+    /// The path does not exist, or a value is invalid. Nothing has changed then.
     pub fn set_path_options(
         &self,
         path: PathId,
@@ -62,11 +62,12 @@ impl Association {
         Ok(())
     }
 
-    /// Sends a heartbeat on a path now (`SPP_HB_DEMAND`), whether or not it is idle. One that is not answered counts as a timeout.
+    /// Sends a heartbeat on a path now (`SPP_HB_DEMAND`), even if it is not idle. An unanswered one counts as a
+    /// timeout.
     ///
     /// # Errors
     ///
-    /// If there is no such path, or the association is not established, or shuts down.
+    /// The path does not exist, or the association is not established or is shutting down.
     pub fn request_heartbeat(&self, path: PathId) -> Result<(), SendError> {
         let now = self.shared.clock.now();
         self.shared.lock().call(now, |protocol, cx| protocol.request_heartbeat(cx, path))?;

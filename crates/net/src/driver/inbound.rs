@@ -1,8 +1,8 @@
-//! Buffers that datagrams are received into.
+//! Buffers for received datagrams.
 //!
-//! The system coalesces datagrams into runs of up to 64 KiB. The memory of a long run is lent to the messages in it, so that
-//! their bytes are not copied; it comes back when the last of them was read. A short run is copied out, since a message
-//! must not keep much more memory than its own, and so is every run while many are lent.
+//! The system coalesces datagrams into runs of up to 64 KiB. Messages refer to the memory of a long run instead of
+//! copying it; the memory returns when the last of them was read. A short run is copied, since a message must not keep
+//! much more memory than its own, and so is every run while many are in use.
 
 use std::array;
 use std::io::{self, IoSliceMut};
@@ -16,28 +16,28 @@ use quinn_udp::RecvMeta;
 use crate::lock::lock;
 use crate::socket::{Port, ecn_of};
 
-/// Buffers filled by one call of the system.
+/// Buffers per system call.
 pub(crate) const BUFFERS: usize = 16;
 /// Bytes of one buffer: the longest run of datagrams that the system coalesces.
 const BUFFER: usize = 1 << 16;
-/// Bytes of the shortest run that is lent.
+/// Minimum length in bytes of a run that messages refer to.
 const LEAST_LENT: usize = BUFFER / 4;
-/// Most runs lent at a time: 16 MiB of an endpoint, whatever its peers send and its users read.
+/// Maximum number of runs in use: 16 MiB per endpoint, whatever its peers send and its users read.
 const MAX_LENT: usize = 256;
-/// Most buffers kept for later, as long as they are needed.
+/// Maximum number of unused buffers that are kept.
 const MAX_SPARE: usize = 64;
 
-/// Receive buffers of an endpoint, used for one socket after the other.
+/// Receive buffers of an endpoint, for one socket after the other.
 #[derive(Debug)]
 pub(crate) struct Inbound {
     buffers: [Vec<u8>; BUFFERS],
-    /// The runs of the last call that are lent, in place of their buffers.
+    /// The runs of the last call that messages refer to, instead of their buffers.
     lent: [Option<Bytes>; BUFFERS],
     meta: [RecvMeta; BUFFERS],
     pool: Arc<Pool>,
 }
 
-/// Buffers that came back, and how many are yet to come.
+/// Returned buffers, and the number of those in use.
 #[derive(Debug, Default)]
 struct Pool {
     spare: Mutex<Spare>,
@@ -48,11 +48,11 @@ struct Pool {
 #[derive(Debug, Default)]
 struct Spare {
     buffers: Vec<Vec<u8>>,
-    /// How many of them nobody has needed since the last look.
+    /// Number of buffers that were not needed since the last look.
     unused: usize,
 }
 
-/// A buffer that is lent to the messages in it.
+/// A buffer in use by messages.
 struct Lent {
     buffer: Vec<u8>,
     len: usize,
@@ -65,14 +65,14 @@ pub(crate) struct Datagram<'a> {
     pub(crate) remote: std::net::SocketAddr,
     pub(crate) ecn: Ecn,
     pub(crate) contents: &'a [u8],
-    /// How far packets of its run lie apart.
+    /// Distance of the packets of its run.
     pub(crate) stride: usize,
-    /// Memory that it shares, if that is lent.
+    /// The memory that it shares, if any.
     memory: Option<&'a Bytes>,
 }
 
 impl<'a> Datagram<'a> {
-    /// As the protocol wants it.
+    /// The form that the protocol takes.
     pub(crate) fn body(&self) -> Body<'a> {
         match self.memory {
             Some(of) => Body::Part { datagram: self.contents, of },
@@ -91,7 +91,7 @@ impl Inbound {
         }
     }
 
-    /// Receives what waits at a socket; gives the number of buffers filled.
+    /// Receives pending datagrams of a socket; returns the number of buffers filled.
     pub(crate) fn fill(&mut self, socket: &Port) -> io::Result<usize> {
         self.lent.fill(None);
         let mut buffers = self.buffers.iter_mut();
@@ -112,17 +112,17 @@ impl Inbound {
         Ok(filled)
     }
 
-    /// Lets go of the runs of the last call: the messages in them keep what they need.
+    /// Releases the runs of the last call; their messages keep what they need.
     pub(crate) fn release(&mut self) {
         self.lent.fill(None);
     }
 
-    /// Whether there are buffers that may not be needed any more.
+    /// Whether there are unused buffers.
     pub(crate) fn has_spare(&self) -> bool {
         !lock(&self.pool.spare).buffers.is_empty()
     }
 
-    /// Frees the buffers that were not needed since the last call. After a burst, its memory would stay otherwise.
+    /// Frees the buffers that were not needed since the last call, so that a burst does not keep its memory.
     pub(crate) fn trim(&mut self) {
         self.pool.trim();
     }
@@ -152,7 +152,7 @@ impl Inbound {
 }
 
 impl Pool {
-    /// A buffer in place of one that is lent from now on; `None` while too many are.
+    /// A buffer to replace one that messages refer to from now on; `None` while too many are in use.
     fn lend(&self) -> Option<Vec<u8>> {
         if self.lent.fetch_add(1, Ordering::Relaxed) >= MAX_LENT {
             self.lent.fetch_sub(1, Ordering::Relaxed);
@@ -172,7 +172,7 @@ impl Pool {
 
     fn trim(&self) {
         let unused = lock(&self.spare).split_unused();
-        // Outside the lock: that may take a while.
+        // Outside the lock, since it may take long.
         drop(unused);
     }
 }
@@ -184,7 +184,7 @@ impl Spare {
         buffer
     }
 
-    /// Those that nobody has needed since the last call.
+    /// The buffers that were not needed since the last call.
     fn split_unused(&mut self) -> Vec<Vec<u8>> {
         let needed = self.buffers.len() - self.unused;
         let unused = self.buffers.split_off(needed);

@@ -1,4 +1,4 @@
-//! The task that drives an endpoint over a lower layer of the program's own, in place of sockets.
+//! The task that drives an endpoint over a lower layer of the program instead of sockets.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -17,7 +17,7 @@ use crate::lower_layer::LowerLayer;
 use crate::socket::Sockets;
 use crate::state::EndpointShared;
 
-/// Most packets that are taken from the lower layer before the associations have their turn.
+/// Maximum number of packets taken from the lower layer before the associations run.
 const BATCH: usize = 64;
 
 /// Why the task was woken.
@@ -68,7 +68,7 @@ impl LayerDriver {
                 Wake::Work => self.step(),
                 Wake::LayerGone => return,
             }
-            // Users of a runtime with a single thread have their turn too.
+            // Lets users run on a runtime with a single thread.
             tokio::task::yield_now().await;
         }
     }
@@ -79,7 +79,7 @@ impl LayerDriver {
             && self.shard.shared.state().table.is_empty()
     }
 
-    /// Sends what waits, and takes what has come.
+    /// Sends pending packets, and takes received ones.
     fn poll_layer(&mut self, cx: &mut Context<'_>) -> Poll<Wake> {
         let Self { shard, layer, received } = self;
         let mut has_sent = false;
@@ -99,13 +99,13 @@ impl LayerDriver {
         if has_sent || !received.is_empty() { Poll::Ready(Wake::Work) } else { Poll::Pending }
     }
 
-    /// One round: everything that came in, then everything that goes out, then word to the users.
+    /// One round: handles input, sends output, then notifies users.
     fn step(&mut self) {
         self.receive();
         self.shard.expire();
         self.shard.take_touched();
         for wish in self.shard.shared.rebinds.take().unwrap_or_default() {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             drop(wish.done.send(Err(BindError::LowerLayer)));
         }
         self.shard.finish_round();

@@ -1,4 +1,4 @@
-//! Local addresses that are added and removed while the endpoint is in use, and interfaces that come back.
+//! Addition and removal of local addresses of an endpoint in use, and interfaces that come back.
 
 use std::net::IpAddr;
 
@@ -11,14 +11,14 @@ use crate::error::BindError;
 use crate::socket::{Binding, Closing, Sockets};
 use crate::wildcard::Wildcard;
 
-/// Where the outcome of a request goes.
+/// Receiver of the result of a request.
 type Done = oneshot::Sender<Result<(), BindError>>;
 
-/// How sockets are bound, and which of them are being closed.
+/// How sockets are bound, and which of them are closing.
 #[derive(Debug)]
 pub(super) struct LocalAddresses {
     binding: Binding,
-    /// Addresses that come and go by themselves.
+    /// Addresses that follow those of the host.
     wildcard: Wildcard,
     /// Addresses that are being removed.
     leaving: Vec<Leaving>,
@@ -40,9 +40,9 @@ impl Leaving {
 /// Why an address is added or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reason {
-    /// The program wants it.
+    /// The program requested it.
     Wanted,
-    /// The host got or lost it.
+    /// The host gained or lost it.
     Followed,
 }
 
@@ -51,12 +51,12 @@ impl LocalAddresses {
         Self { binding, wildcard, leaving: Vec::new() }
     }
 
-    /// What is to change because the host has other addresses than the endpoint, which is to have all of them.
+    /// The changes that an endpoint with all addresses of the host needs.
     pub(super) fn to_follow(&self, sockets: &Sockets) -> Vec<LocalAddressChange> {
         self.wildcard.changes(|address| !sockets.places_of(address).is_empty())
     }
 
-    /// Takes note of a change that was carried out.
+    /// Notes a change.
     pub(super) fn note(&mut self, change: LocalAddressChange, reason: Reason) {
         match reason {
             Reason::Wanted => self.wildcard.on_wanted(change),
@@ -64,8 +64,8 @@ impl LocalAddresses {
         }
     }
 
-    /// Changes the addresses of an endpoint that has these `sockets`; gives those from now on, and what is to be closed. An added address is bound to `device` if one is named,
-    /// otherwise to the one of before, if any.
+    /// Changes the addresses of an endpoint with these `sockets`; returns the new sockets, and those to be closed. An
+    /// added address is bound to `device` if one is named, otherwise to the previous one, if any.
     pub(super) fn change(
         &mut self,
         sockets: &Sockets,
@@ -104,22 +104,22 @@ impl LocalAddresses {
         Ok((sockets, closing))
     }
 
-    /// The sockets of a change are in use; tells `done` once those that it replaced are closed, which other shards may still
-    /// have.
+    /// Notes that the sockets of a change are in use; completes `done` once the replaced sockets are closed, which
+    /// other shards may still use.
     pub(super) fn settle(&mut self, closing: SmallVec<[Closing; 2]>, done: Done) {
         self.leaving.push(Leaving { closing, done });
     }
 
-    /// Tells those whose sockets are closed by now.
+    /// Completes the changes whose sockets are closed.
     pub(super) fn tell_done(&mut self) {
         for Leaving { done, .. } in self.leaving.extract_if(.., |leaving| leaving.is_over()) {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = done.send(Ok(()));
         }
     }
 
-    /// Opens sockets anew that are bound to interfaces which have been removed, once others have their names and addresses;
-    /// gives the sockets from now on if there are any.
+    /// Reopens sockets bound to interfaces that were removed, once interfaces with the same names and addresses exist;
+    /// returns the new sockets, if any.
     pub(super) fn reopen(&self, sockets: &Sockets) -> Option<Sockets> {
         let lost = sockets.iter().filter(|(_, socket)| socket.has_lost_device());
         let mut addresses: SmallVec<[IpAddr; 2]> =
@@ -127,7 +127,7 @@ impl LocalAddresses {
         addresses.dedup();
         let mut reopened = None;
         for address in addresses {
-            // The address may still be missing there.
+            // The interface may lack the address yet.
             let Ok(fresh) = self.binding.bind_one(address) else { continue };
             let sockets = reopened.get_or_insert_with(|| sockets.clone());
             for place in sockets.places_of(address) {

@@ -1,9 +1,9 @@
 //! The tasks that drive an endpoint: they move packets between sockets and protocol, run the timers and wake users.
 //!
 //! Associations are spread over shards, each a task that has their timers and sends their packets. The first shard also
-//! receives. It hands packets over to the shard of their association by the verification tag, without looking further into
-//! them; the other shard verifies their checksum. What belongs to no association yet, and what may change the table of
-//! associations (INIT, COOKIE ECHO, strangers), it handles itself.
+//! receives. It passes packets to the shard of their association by verification tag, without parsing them further;
+//! that shard verifies their checksum. The first shard handles packets without an association, and those that may
+//! change the table of associations (INIT, COOKIE ECHO, unknown peers), itself.
 
 mod inbound;
 mod layer;
@@ -40,20 +40,20 @@ use crate::socket::{Binding, Sockets};
 use crate::state::{EndpointShared, Inbox, Rebind};
 use crate::wildcard::Wildcard;
 
-/// Calls to receive from one socket before the others and the associations have their turn.
+/// Maximum number of receive calls on one socket before the others and the associations run.
 const RECEIVE_ROUNDS: usize = 4;
 
-/// How often endpoints whose addresses are bound to interfaces see whether these are still the same.
+/// Interval at which endpoints with addresses bound to interfaces check whether these are still the same.
 const DEVICE_WATCH: Duration = Duration::from_secs(1);
 
 /// Why the driver was woken.
 enum Wake {
     Work,
-    /// It is time to see whether interfaces are still the same.
+    /// Interfaces must be checked.
     Watch,
     /// Links, addresses or routes of this host have changed.
     Network,
-    /// The runtime shuts down.
+    /// The runtime is shutting down.
     SocketsGone,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Driver {
     addresses: LocalAddresses,
     network: NetworkWatch,
     inbound: Inbound,
-    /// By shard: what was received for its associations.
+    /// By shard: packets received for its associations.
     parcels: Vec<Inbox>,
 }
 
@@ -109,7 +109,7 @@ impl Driver {
                 biased;
                 wake = poll_fn(|cx| self.poll_sockets(cx)) => wake,
                 () = shared.shards.front().woken() => Wake::Work,
-                // A sleep that is over stays so: without a deadline to set it to anew nobody must look at it.
+                // A sleep that is over stays ready: without a new deadline it must not be polled.
                 () = &mut sleep, if deadline.is_some() => {
                     armed = None;
                     Wake::Work
@@ -130,7 +130,7 @@ impl Driver {
                 }
                 Wake::SocketsGone => return,
             }
-            // Users of a runtime with a single thread have their turn too.
+            // Lets users run on a runtime with a single thread.
             tokio::task::yield_now().await;
         }
     }
@@ -152,7 +152,7 @@ impl Driver {
         self.shard.poll_writable(cx).map(|()| Wake::Work)
     }
 
-    /// Whether there is something to look at now and then.
+    /// Whether interfaces must be checked.
     fn is_watching(&self) -> bool {
         self.inbound.has_spare() || local_addresses::has_devices(&self.shard.sockets)
     }
@@ -163,7 +163,7 @@ impl Driver {
             && self.shard.shared.state().table.is_empty()
     }
 
-    /// One round: everything that came in, then everything that goes out, then word to the users.
+    /// One round: handles input, sends output, then notifies users.
     fn step(&mut self) {
         self.receive();
         reports::follow(&mut self.shard);
@@ -174,7 +174,7 @@ impl Driver {
         self.shard.finish_round();
     }
 
-    /// Carries out requests of handles, in their order.
+    /// Carries out requests of handles, in order.
     fn rebind_all(&mut self, wishes: Vec<Rebind>) {
         for Rebind { change, device, done } in wishes {
             match self.addresses.change(&self.shard.sockets, change, device.as_deref()) {
@@ -184,14 +184,14 @@ impl Driver {
                     self.tell_associations(change);
                     self.addresses.settle(closing, done);
                 }
-                // Whoever asked may have stopped waiting.
+                // The caller may have stopped waiting.
                 Err(error) => drop(done.send(Err(error))),
             }
         }
         self.addresses.tell_done();
     }
 
-    /// Reopens the sockets of interfaces that were removed and have come back.
+    /// Reopens the sockets of interfaces that were removed and are back.
     fn follow_devices(&mut self) {
         if let Some(sockets) = self.addresses.reopen(&self.shard.sockets) {
             self.use_sockets(sockets);
@@ -199,10 +199,10 @@ impl Driver {
         }
     }
 
-    /// Adds and removes the addresses that the host got and lost, where the endpoint is to have all of them.
+    /// Adds and removes the addresses that the host gained and lost, if the endpoint has all of them.
     fn follow_host(&mut self) {
         for change in self.addresses.to_follow(&self.shard.sockets) {
-            // An address may not be ready yet, or be gone again: that is another change.
+            // An address may not be ready yet or already be gone; that is another change.
             let Ok((sockets, closing)) = self.addresses.change(&self.shard.sockets, change, None)
             else {
                 continue;
@@ -210,12 +210,12 @@ impl Driver {
             self.addresses.note(change, Reason::Followed);
             self.use_sockets(sockets);
             self.tell_associations(change);
-            // Nobody waits for the old sockets to be closed.
+            // No caller waits for the old sockets to be closed.
             self.addresses.settle(closing, oneshot::channel().0);
         }
     }
 
-    /// Associations probe their paths that do not answer.
+    /// Makes associations probe their paths that do not answer.
     fn network_changed(&mut self) {
         let shared = Arc::clone(&self.shard.shared);
         let table: Vec<_> = shared.state().table.values().map(Arc::clone).collect();
@@ -268,7 +268,7 @@ impl Driver {
         for place in 0..self.shard.sockets.places() {
             for _ in 0..RECEIVE_ROUNDS {
                 let Some(socket) = self.shard.sockets.get(place) else { break };
-                // Nothing there, or an error that says nothing about SCTP.
+                // No datagrams, or an error that does not concern SCTP.
                 let Ok(filled) = self.inbound.fill(socket) else {
                     break;
                 };
@@ -285,7 +285,7 @@ impl Driver {
         let Self { shard, inbound, parcels, .. } = self;
         let Shard { shared, sockets, outbound, touched, stats, .. } = shard;
         let Some(socket) = sockets.get(place) else { return };
-        // Sent after the batch, without the lock: handles must not wait for system calls.
+        // Sent after the batch and without the lock: handles must not wait for system calls.
         let mut replies = Vec::new();
         let mut state = shared.state();
         let mut router =
@@ -330,7 +330,7 @@ impl Drop for Driver {
     }
 }
 
-/// Ends every association of an endpoint whose driver is gone.
+/// Ends every association of an endpoint whose driver has ended.
 fn close(shared: &EndpointShared) {
     let (table, waiting) = {
         let mut state = shared.state();

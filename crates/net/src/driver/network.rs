@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-/// Word of changes, where the system gives it.
+/// Reports of changes, if the system has them.
 #[derive(Debug)]
 pub(super) struct NetworkWatch(Option<system::Reports>);
 
@@ -11,7 +11,7 @@ impl NetworkWatch {
         Self(system::Reports::open().ok())
     }
 
-    /// Becomes ready when something has changed; never where the system reports no changes.
+    /// Becomes ready when something has changed; never if the system does not report changes.
     pub(super) fn poll_changed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(reports) = &self.0 else { return Poll::Pending };
         match reports.poll_next(cx) {
@@ -38,8 +38,8 @@ mod system {
     use tokio::io::Interest;
     use tokio::net::UdpSocket;
 
-    /// A socket of rtnetlink(7) that hears of changes. The runtime has no type of its own for such sockets; what it does with
-    /// one of UDP fits all that receive datagrams.
+    /// A socket of rtnetlink(7) for reports of changes. The runtime has no type for such sockets; its type for UDP
+    /// works for all that receive datagrams.
     #[derive(Debug)]
     pub(super) struct Reports(UdpSocket);
 
@@ -58,7 +58,8 @@ mod system {
             Ok(Self(UdpSocket::from_std(socket.into())?))
         }
 
-        /// Becomes ready when there are reports, and takes all of them. What they say does not matter, nor whether some were lost.
+        /// Becomes ready when there are reports, and takes all of them. Their content does not matter, nor whether some
+        /// were lost.
         pub(super) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             let mut any = false;
             loop {
@@ -93,7 +94,7 @@ mod system {
     use std::io;
     use std::task::{Context, Poll};
 
-    /// There is no portable way.
+    /// There is no portable method.
     #[derive(Debug)]
     pub(super) struct Reports;
 

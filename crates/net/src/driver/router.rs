@@ -1,4 +1,4 @@
-//! Hands packets that came in to those whom they concern.
+//! Passes received packets to their destination.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::state::{
 };
 use crate::stats::EndpointStats;
 
-/// What is needed to hand a packet to its association.
+/// The data needed to pass a packet to its association.
 pub(super) struct Router<'a> {
     pub(super) shared: &'a EndpointShared,
     pub(super) now: Instant,
@@ -24,7 +24,7 @@ pub(super) struct Router<'a> {
 }
 
 impl Router<'_> {
-    /// The association of another shard that the packet belongs to, as far as its header tells: that shard verifies the
+    /// The association of another shard that the packet belongs to according to its header; that shard verifies the
     /// checksum.
     pub(super) fn owner_elsewhere(
         &self,
@@ -38,7 +38,7 @@ impl Router<'_> {
         (association.shard != 0).then(|| Arc::clone(association))
     }
 
-    /// Gives the answer to a packet that belongs to no association, if it gets one.
+    /// Returns the answer to a packet without an association, if it gets one.
     pub(super) fn route(&mut self, received: &Received<'_>) -> Option<Box<Transmit>> {
         let now = self.now;
         let EndpointState { protocol, context, table, .. } = &mut *self.state;
@@ -82,7 +82,7 @@ impl Router<'_> {
         None
     }
 
-    /// Queues an association that a peer began, if there is room.
+    /// Queues an association initiated by a peer, if there is space.
     fn admit(&mut self, id: AssociationId, mut protocol: Box<Protocol>, early: EarlyEvents) {
         let mut context = self.state.context.fork();
         let port = protocol.identity().local_port;
@@ -111,7 +111,7 @@ impl Router<'_> {
     }
 }
 
-/// Puts an association on the list of those that the step must follow up, or on that of its shard where it is not `own`.
+/// Adds an association to the list that the step must follow up, or to that of its shard if it is not `own`.
 pub(super) fn touch(
     own: usize,
     touched: &mut Vec<Arc<AssociationShared>>,

@@ -1,4 +1,4 @@
-//! What drives the associations of one shard: their timers, their packets on the way out, and word to their users.
+//! Drives the associations of one shard: their timers, their outgoing packets, and notifications of their users.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,7 +13,7 @@ use crate::socket::{Fault, Sockets, kernel_has_sctp};
 use crate::state::{AssociationShared, EndpointShared, Inner, ShardShared};
 use crate::stats::EndpointStats;
 
-/// The associations of one shard, and all that is needed to send for them.
+/// The associations of one shard, and what sending for them needs.
 #[derive(Debug)]
 pub(super) struct Shard {
     pub(super) shared: Arc<EndpointShared>,
@@ -21,10 +21,10 @@ pub(super) struct Shard {
     pub(super) sockets: Sockets,
     pub(super) outbound: Outbound,
     pub(super) timers: Timers,
-    /// Associations that something happened to in this step.
+    /// Associations with changes in this step.
     pub(super) touched: Vec<Arc<AssociationShared>>,
     transmits: Vec<Transmit>,
-    /// Associations that have ended, and where in what waits to be sent their last packets are.
+    /// Associations that have ended, and the positions of their last packets among those that wait to be sent.
     ending: Vec<(Mark, Arc<AssociationShared>)>,
     pub(super) stats: EndpointStats,
 }
@@ -44,7 +44,7 @@ impl Shard {
         }
     }
 
-    /// The only one of an endpoint over a lower layer, which has no sockets.
+    /// The only shard of an endpoint over a lower layer, which has no sockets.
     pub(super) fn over_layer(shared: Arc<EndpointShared>, sockets: Sockets) -> Self {
         Self { outbound: Outbound::for_layer(), ..Self::new(shared, 0, sockets) }
     }
@@ -53,7 +53,7 @@ impl Shard {
         self.shared.shards.get(self.index)
     }
 
-    /// Takes over the associations that somebody did something to; gives whether the endpoint is there.
+    /// Takes over associations that other tasks have changed; returns whether the endpoint still exists.
     pub(super) fn take_touched(&mut self) -> bool {
         match self.own().touched.take() {
             Some(mut touched) => self.touched.append(&mut touched),
@@ -67,7 +67,7 @@ impl Shard {
         self.outbound.poll_writable(&self.sockets, cx)
     }
 
-    /// The second half of a round: everything that goes out, then word to the users.
+    /// The second half of a round: sends output, then notifies users.
     pub(super) fn finish_round(&mut self) {
         self.outbound.resume(&self.sockets, &mut self.stats);
         let mut touched = std::mem::take(&mut self.touched);
@@ -78,7 +78,7 @@ impl Shard {
         self.outbound.flush(&self.sockets, &mut self.stats);
         self.own().set_stats(self.stats);
         self.follow_faults();
-        // Users hear of it when the packets are out: whoever is told of the end may end the process.
+        // Users are notified once the packets are sent, since they may end the process then.
         for association in touched.drain(..) {
             self.report(&association);
         }
@@ -91,19 +91,19 @@ impl Shard {
         self.touched = touched;
     }
 
-    /// Sees to an association that something happened to, or leaves that to its shard.
+    /// Follows up a change of an association, or leaves that to its shard.
     pub(super) fn follow(&mut self, association: &Arc<AssociationShared>) {
         touch(self.index, &mut self.touched, association);
     }
 
-    /// Wakes the first shard where ICMP messages came in the way of sending.
+    /// Wakes the first shard if sending met reports of ICMP.
     pub(super) fn tell_reports(&self) {
         if self.sockets.iter().any(|(_, socket)| socket.has_reports()) {
             self.shared.shards.front().wake();
         }
     }
 
-    /// Takes over the sockets that the first shard has now.
+    /// Takes over the present sockets of the first shard.
     pub(super) fn follow_sockets(&mut self) {
         if !self.sockets.are_current(&self.shared.sockets) {
             let now = self.shared.sockets.get();
@@ -114,12 +114,12 @@ impl Shard {
                 }
             }
             self.sockets = now;
-            // Whoever waits for a socket to be closed.
+            // A task may wait for a socket to be closed.
             self.shared.shards.front().wake();
         }
     }
 
-    /// Passes reports of the system about paths to their associations. What they send then goes out in the next step.
+    /// Passes reports of the system about paths to their associations. Resulting packets are sent in the next step.
     fn follow_faults(&mut self) {
         for report in self.outbound.take_faults() {
             let Some(association) =
@@ -139,7 +139,7 @@ impl Shard {
         }
     }
 
-    /// Lets every association whose deadline has come handle its timers.
+    /// Expires the timers of all associations that are due.
     pub(super) fn expire(&mut self) {
         let now = self.shared.clock.now();
         while let Some((at, id)) = self.timers.pop_due(now) {
@@ -159,7 +159,7 @@ impl Shard {
         }
     }
 
-    /// Takes every packet that an association has to send.
+    /// Polls all packets of an association.
     fn transmit(&mut self, association: &AssociationShared) {
         loop {
             let more = association.lock().take_transmits(
@@ -167,7 +167,7 @@ impl Shard {
                 association.handles(),
                 &mut self.transmits,
             );
-            // A packet may leave from an address that has just come.
+            // A packet may leave from a new address.
             self.follow_sockets();
             for transmit in self.transmits.drain(..) {
                 self.shared.tap.sent(&transmit);
@@ -182,7 +182,7 @@ impl Shard {
     /// Reports events of an association to its users and the endpoint, and notes its next deadline.
     fn report(&mut self, association: &Arc<AssociationShared>) {
         let mut inner = association.lock();
-        // A handle may have ended it since its packets were taken. Its end is told when the last packet is out.
+        // A handle may have ended it since its packets were polled. The end is reported once the last packet is sent.
         if !inner.protocol.is_established() && inner.has_transmit(self.shared.clock.now()) {
             drop(inner);
             return association.command();
@@ -199,7 +199,7 @@ impl Shard {
         self.follow_up(association);
     }
 
-    /// As [`report`](Self::report), when nothing speaks against telling it now.
+    /// Like [`report`](Self::report), if nothing must be sent first.
     fn follow_up(&mut self, association: &Arc<AssociationShared>) {
         let mut inner = association.lock();
         while let Some(event) = inner.next_event() {
@@ -233,7 +233,7 @@ impl Shard {
         }
     }
 
-    /// Wakes those whom an event concerns and passes it on to listeners.
+    /// Wakes the tasks that an event concerns, and passes it to listeners.
     fn tell(&self, association: &Arc<AssociationShared>, inner: &mut Inner, event: Event) {
         let now = self.shared.clock.now();
         association.log.event(&event);
@@ -271,9 +271,9 @@ impl Shard {
     }
 }
 
-/// What is behind an error. The kernel's own SCTP is looked for when an endpoint is bound, but may be loaded later; then it
-/// aborts what is none of its own. This side learns of that by the peer's ABORT, or by ICMP or silence where the peer's
-/// program has ended.
+/// The cause of an error. Binding an endpoint checks for the kernel's own SCTP, but it may be loaded later; then it
+/// aborts associations that it does not know. This side notices by the peer's ABORT, or, if the peer's program has
+/// ended, by ICMP or silence.
 fn cause_of(error: AssociationError, protocol: &Protocol) -> AssociationError {
     let fits = match &error {
         AssociationError::AbortedByPeer(causes) => causes.is_empty(),

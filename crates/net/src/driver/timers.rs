@@ -5,15 +5,15 @@ use std::collections::BinaryHeap;
 
 use polypath_proto::{AssociationId, Instant};
 
-/// A heap with one live entry per association, where a deadline that moves back costs nothing: the entry stays at its
-/// earlier time, and when it is due, the association is asked again.
+/// A heap with one live entry per association. A deadline that moves back costs nothing: the entry stays at its earlier
+/// time, and when it is due, the association's deadline is read again.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, AssociationId)>>,
 }
 
 impl Timers {
-    /// Notes that an association has a deadline. `scheduled` is the association's entry in the heap, if it has one.
+    /// Notes the deadline of an association. `scheduled` is its entry in the heap, if it has one.
     pub(crate) fn schedule(
         &mut self,
         id: AssociationId,

@@ -21,7 +21,7 @@ impl Worker {
         Self { shard }
     }
 
-    /// Runs until the endpoint is gone.
+    /// Runs until the endpoint has ended.
     pub(crate) async fn run(mut self) {
         let shared = Arc::clone(&self.shard.shared);
         let clock = shared.clock;
@@ -29,7 +29,7 @@ impl Worker {
         let mut sleep = pin!(sleep_until(clock.to_system(Instant::FAR_FUTURE).into()));
         let mut armed = None;
         while self.step() {
-            // Users of a runtime with a single thread have their turn too.
+            // Lets users run on a runtime with a single thread.
             tokio::task::yield_now().await;
             let deadline = self.shard.timers.next();
             if armed != deadline {
@@ -48,7 +48,7 @@ impl Worker {
         }
     }
 
-    /// One round; gives whether the endpoint is there.
+    /// One round; returns whether the endpoint still exists.
     fn step(&mut self) -> bool {
         if !self.shard.take_touched() {
             return false;
@@ -67,7 +67,7 @@ impl Worker {
         self.shard.shared.shards.get(self.shard.index).parcels.take().unwrap_or_default()
     }
 
-    /// Hands packets to their association.
+    /// Passes packets to their association.
     fn open(&mut self, parcel: &Parcel) {
         let now = self.shard.shared.clock.now();
         let mut inner = parcel.association.lock();
@@ -75,7 +75,7 @@ impl Worker {
             let body = Body::Part { datagram, of: &parcel.memory };
             let received = Received { body, ..parcel.envelope };
             match PacketView::parse(datagram, ChecksumPolicy::Verify) {
-                // With a restart, the tag changes; what was sent to the association of before is for nobody.
+                // A restart changes the tag; packets for the previous association have no destination.
                 Ok(view) if view.verification_tag() == inner.protocol.identity().local_tag => {
                     inner.call(now, |protocol, cx| protocol.handle(cx, &received));
                 }
@@ -93,7 +93,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // What nobody will take any more must not be kept.
+        // Frees packets that will not be taken any more.
         self.shard.shared.shards.get(self.shard.index).close();
     }
 }

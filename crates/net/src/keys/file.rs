@@ -1,4 +1,4 @@
-//! Files of keys: who may read them, and new ones.
+//! Files of keys: reading, permissions and creation.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::parse::is_name;
 use super::{KeyRing, KeyTextError};
 
-/// Length of a new key in bytes: as long as the codes of HMAC-SHA-256.
+/// Length of a new key in bytes, equal to that of the codes of HMAC-SHA-256.
 const NEW_KEY_BYTES: usize = 32;
 
 /// Largest file in bytes.
@@ -19,12 +19,12 @@ const MAX_FILE_BYTES: u64 = 64 * 1024;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
-    /// The system does not open or read it.
+    /// The system cannot open or read it.
     #[error("cannot read {}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A directory, a pipe or a device.
@@ -46,7 +46,7 @@ pub enum KeyFileError {
     /// It is not text in UTF-8.
     #[error("{} is no text: is it a file of keys?", .0.display())]
     NotText(PathBuf),
-    /// Its text is wrong.
+    /// Its text is invalid.
     #[error("{}: {problem}", .path.display())]
     Text {
         /// The file.
@@ -54,18 +54,18 @@ pub enum KeyFileError {
         /// What is wrong.
         problem: KeyTextError,
     },
-    /// A new file was to be made where there is one, which may be a key in use.
+    /// The new file exists already, and may contain a key in use.
     #[error("{} exists, and a file of keys is never replaced: name another, or remove it", .0.display())]
     Exists(PathBuf),
-    /// A new file could not be made.
+    /// The new file cannot be created.
     #[error("cannot make {}", .path.display())]
     Create {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The name of a new key has other characters than it may have, or too many.
+    /// The name of a new key has invalid characters or is too long.
     #[error(
         "{0:?} is no name of a key: it has at most 64 characters, and only letters, digits and . - _ @"
     )]
@@ -80,11 +80,11 @@ impl KeyRing {
     ///
     /// # Errors
     ///
-    /// It cannot be read, others than its owner may read or change it (on Unix), or its text is wrong.
+    /// It cannot be read, others than its owner may read or change it (on Unix), or its text is invalid.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
         let path = path.as_ref();
         let read = |source| KeyFileError::Read { path: path.to_owned(), source };
-        // To open a pipe would wait for its writer.
+        // Opening a pipe would wait for its writer.
         check_kind(path, &fs::metadata(path).map_err(read)?)?;
         let file = File::open(path).map_err(read)?;
         let metadata = file.metadata().map_err(read)?;
@@ -100,11 +100,11 @@ impl KeyRing {
         Self::parse(text).map_err(|problem| KeyFileError::Text { path: path.to_owned(), problem })
     }
 
-    /// Makes a file with one new key of 32 random bytes. Only its owner may read it.
+    /// Creates a file with one new key of 32 random bytes. Only its owner may read it.
     ///
     /// # Errors
     ///
-    /// The file exists, cannot be made, or the name is none; or the system gives no random numbers.
+    /// The file exists or cannot be created, the name is invalid, or the system has no random numbers.
     pub fn create(path: impl AsRef<Path>, name: &str) -> Result<(), KeyFileError> {
         let path = path.as_ref();
         if !is_name(name) {
@@ -123,7 +123,7 @@ impl KeyRing {
         let mut file = new_private(path).map_err(create)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         written.map_err(|source| {
-            // Half a key is of no use. It stays only if it cannot be removed either.
+            // A partial key is useless. It stays only if it cannot be removed.
             let _ = fs::remove_file(path);
             create(source)
         })
@@ -155,7 +155,7 @@ fn check_mode(_: &Path, _: &Metadata) -> Result<(), KeyFileError> {
     Ok(())
 }
 
-/// A file that did not exist, and that only its owner may open.
+/// Creates a file that only its owner may open.
 fn new_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

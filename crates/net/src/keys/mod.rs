@@ -1,4 +1,4 @@
-//! Keys in files, so that only those connect who hold one (AUTH, RFC 4895).
+//! Keys in files, which restrict associations to peers with a key (AUTH, RFC 4895).
 
 mod file;
 mod parse;
@@ -12,23 +12,24 @@ use sha2::Sha256;
 pub use file::KeyFileError;
 pub use parse::KeyTextError;
 
-/// Most keys in a file: as many as an association may have.
+/// Maximum number of keys in a file, equal to that of an association.
 const MAX_KEYS: usize = 32;
 
-/// What the identifier of a key is the code of.
+/// The text whose code identifies a key.
 const IDENTIFIED: &[u8] = b"polypath shared key identifier";
 
 /// The keys of a file, each with a name: `polypath key new` makes one.
 ///
-/// A file is text. Each line has a name (letters, digits and `.`, `-`, `_`, `@`, at most 64 of them), white space, and the key as hexadecimal
-/// digits, 16 to 64 bytes; `#` begins a comment. A name means something on this side only. What both sides must have in common is
-/// the key.
+/// A file is text. Each line has a name (letters, digits and `.`, `-`, `_`, `@`, at most 64 of them), white space, and
+/// the key as hexadecimal digits, 16 to 64 bytes; `#` begins a comment. Names are local; only the keys must be the same
+/// on both sides.
 ///
-/// Its identifier in AUTH chunks follows from the key, so that nobody has to agree on one: with the key, HMAC-SHA-256 of the text `polypath
-/// shared key identifier`; of the result the first two bytes as a number in network byte order, modulo 65535, plus 1. (0 is the
-/// identifier of the empty key where there is no other.) A file cannot have two keys of one identifier.
+/// The identifier in AUTH chunks is derived from the key, so it needs no agreement: HMAC-SHA-256 with the key of the
+/// text `polypath shared key identifier`, of which the first two bytes as a number in network byte order, modulo 65535,
+/// plus 1. (0 is the identifier of the empty key if there is no other.) A file cannot have two keys with one
+/// identifier.
 ///
-/// Its `Debug` shows no key, and neither does any error.
+/// `Debug` output and errors contain no keys.
 ///
 /// ```
 /// use polypath::{AssociationConfig, KeyRing};
@@ -59,16 +60,16 @@ impl Key {
 }
 
 impl KeyRing {
-    /// Lets a side with one key authenticate everything that can be: what it sends, with the first key of the file, and what its peer
-    /// sends. For [`Endpoint::connect`](crate::Endpoint::connect).
+    /// Authenticates all chunks that can be, in both directions, with the first key of the file. For
+    /// [`Endpoint::connect`](crate::Endpoint::connect).
     pub fn authenticate_with_first(&self, config: &mut AssociationConfig) {
         let first = self.0.iter().take(1);
         authenticate(config, &shared(first));
     }
 
-    /// Lets associations begin only with peers that have one of the keys, each of them with a key of its own. For
+    /// Accepts only peers that have one of the keys; each association uses the key of its peer. For
     /// [`EndpointConfig::association`](polypath_proto::config::EndpointConfig::association).
-    /// [`Association::peer_key`](crate::Association::peer_key) and [`name`](Self::name) say which one a peer has.
+    /// [`Association::peer_key`](crate::Association::peer_key) and [`name`](Self::name) identify the key of a peer.
     pub fn authenticate_peers(&self, config: &mut AssociationConfig) {
         authenticate(config, &self.shared_keys());
     }
@@ -100,13 +101,13 @@ fn authenticate(config: &mut AssociationConfig, keys: &SharedKeys) {
     config.shared_keys = keys.clone();
 }
 
-/// The limits of a ring are those of `SharedKeys` or narrower; were one exceeded all the same, nobody would be accepted.
+/// The limits of a ring are within those of `SharedKeys`; if one were exceeded, no peer would be accepted.
 fn shared<'k>(keys: impl Iterator<Item = &'k Key>) -> SharedKeys {
     let keys = keys.map(|key| (key.id, &*key.secret));
     SharedKeys::one_per_peer(keys).or_else(|_| SharedKeys::one_per_peer([])).unwrap_or_default()
 }
 
-/// The identifier of a key, which says nothing of the key to those who do not have it.
+/// The identifier of a key, which reveals nothing about the key.
 fn identifier(secret: &[u8]) -> u16 {
     let Ok(mut code) = Hmac::<Sha256>::new_from_slice(secret) else { return 1 };
     code.update(IDENTIFIED);
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!(ids.len(), 2);
         assert_eq!((ring.name(ids[0]), other.name(ids[0])), (Some("alice"), Some("carol")));
         assert_eq!(other.name(ids[1]), None);
-        // The codes begin with 3a92 and 0bd6, as other implementations of HMAC-SHA-256 have them.
+        // The codes begin with 3a92 and 0bd6, as computed by other implementations of HMAC-SHA-256.
         assert_eq!(ids, [0x3a92 + 1, 0x0bd6 + 1]);
     }
 

@@ -7,13 +7,13 @@ use super::{Key, KeyRing, MAX_KEYS};
 /// Shortest key in bytes.
 const MIN_BYTES: usize = 16;
 
-/// Longest key in bytes. More make HMAC-SHA-256 no safer.
+/// Longest key in bytes. A longer one makes HMAC-SHA-256 no safer.
 const MAX_BYTES: usize = 64;
 
 /// Longest name in characters.
 const MAX_NAME: usize = 64;
 
-/// What is wrong with the text of a file of keys. Nothing of the text is shown, since it may be a key in a wrong place.
+/// What is wrong with the text of a file of keys. Errors contain nothing of the text, which may be a misplaced key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum KeyTextError {
@@ -23,7 +23,7 @@ pub enum KeyTextError {
     /// A line does not have two words.
     #[error("line {0}: a line has a name, a space and a key")]
     Words(usize),
-    /// A name has other characters, or too many.
+    /// A name has invalid characters or is too long.
     #[error(
         "line {0}: a name has at most {MAX_NAME} characters, and only letters, digits and . - _ @"
     )]
@@ -37,19 +37,19 @@ pub enum KeyTextError {
          ({} to {} digits)", 2 * MIN_BYTES, 2 * MAX_BYTES
     )]
     Length {
-        /// Where.
+        /// Line.
         line: usize,
         /// Its length.
         bytes: usize,
     },
-    /// A name, a key, or the identifier of a key was there before.
+    /// A name, a key, or the identifier of a key occurs twice.
     #[error("line {line}: {what} is that of line {before}; every key needs its own")]
     Taken {
-        /// Where.
+        /// Line.
         line: usize,
-        /// What is there twice.
+        /// What occurs twice.
         what: &'static str,
-        /// Where the first one is.
+        /// Line of the first one.
         before: usize,
     },
     /// There are too many keys.
@@ -62,7 +62,7 @@ impl KeyRing {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it, with the number of the line.
+    /// The first error in the text, with its line.
     pub fn parse(text: &str) -> Result<Self, KeyTextError> {
         let mut keys: Vec<(usize, Key)> = Vec::new();
         for (line, written) in (1..).zip(text.lines()) {
@@ -104,7 +104,7 @@ fn read(line: usize, written: &str) -> Result<Key, KeyTextError> {
     }
 }
 
-/// Whether that can be the name of a key.
+/// Whether this is a valid name of a key.
 pub(super) fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
     !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(allowed)
@@ -117,7 +117,7 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(byte).collect())?
 }
 
-/// What two keys have in common that must be different.
+/// The part in which two keys must differ and do not.
 fn repeated(known: &Key, key: &Key) -> Option<&'static str> {
     if known.name == key.name {
         Some("the name")

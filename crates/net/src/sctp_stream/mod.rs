@@ -1,4 +1,4 @@
-//! Streams of an association as objects: each is read and written apart from the others.
+//! Streams of an association as objects, each read and written independently.
 
 mod recv;
 mod send;
@@ -19,33 +19,33 @@ use crate::association::Association;
 use crate::error::{AssociationError, SendError, StreamError, TryReceiveError};
 use crate::message::{Message, ReceivedMessage};
 
-/// A stream of an association, in both directions: what this side and the peer send under one stream identifier.
+/// A stream of an association, in both directions: the data that both sides send with one stream identifier.
 ///
-/// It carries messages ([`send`](Self::send), [`receive`](Self::receive)) and, in their place or beside them, bytes
-/// ([`AsyncRead`], [`AsyncWrite`]): each write becomes a message of at most 16,384 bytes, unless
-/// [set](SendStream::set_max_write_bytes) otherwise, and reading crosses the bounds of messages.
+/// It carries messages ([`send`](Self::send), [`receive`](Self::receive)) and bytes ([`AsyncRead`], [`AsyncWrite`]).
+/// Each write becomes a message of at most 16,384 bytes, unless [set](SendStream::set_max_write_bytes) otherwise;
+/// reading ignores message boundaries.
 ///
 /// # Slow readers
 ///
-/// What arrives on a stream with an object waits in a queue of its own, so a task that is slow to read it does not delay those that
-/// read other streams, with objects or with [`Association::receive`]. On the way, messages of different streams alternate
-/// where both sides have the policy `message_interleaving`; otherwise each message is sent as a whole.
+/// Messages for a stream with an object wait in a queue of their own, so a slow reader does not delay readers of other
+/// streams, with objects or with [`Association::receive`]. In the network, messages of different streams are
+/// interleaved if both sides have the policy `message_interleaving`; otherwise each message is sent as a whole.
 ///
-/// SCTP has one receive window for all streams (RFC 9260 section 6.2), and no flow control for each: what an unread stream
-/// holds of `receive_buffer_bytes` is not there for the others, and once it holds all of it, the peer must stop. So a program
-/// whose reader may fall behind by more than that lets the reader say in messages how much it takes, lets a queue
-/// [keep the newest messages](RecvStream::keep_newest) only, or [gives the stream up](RecvStream::stop).
+/// SCTP has one receive window for all streams (RFC 9260 section 6.2), and no flow control per stream: unread data of a
+/// stream occupies `receive_buffer_bytes`, and once it fills the buffer, the peer must stop. If a reader may fall
+/// behind by that much, let it request data by messages, [keep only the newest messages](RecvStream::keep_newest), or
+/// [stop the stream](RecvStream::stop).
 ///
 /// # The end of a stream
 ///
-/// [`finish`](Self::finish) lets a stream begin anew (RFC 6525) when all that was sent is acknowledged, which is how data
-/// channels of WebRTC end, too: the peer's object comes to its end, and what is sent under the identifier afterwards belongs to
-/// another one. That needs the policy `stream_reconfiguration` on both sides; otherwise streams end with the association.
+/// [`finish`](Self::finish) resets a stream (RFC 6525) once all sent data is acknowledged, as data channels of WebRTC
+/// do: the peer's object ends, and later data with the identifier belongs to a new one. Both sides need the policy
+/// `stream_reconfiguration`; otherwise streams end with the association.
 ///
 /// # Restart of the peer
 ///
-/// After a restart ([`AssociationError::PeerRestarted`]) an object gives the messages from before, then that error until
-/// [`Association::accept_restart`], and then the messages of the new peer.
+/// After a restart ([`AssociationError::PeerRestarted`]) an object returns the earlier messages, then that error until
+/// [`Association::accept_restart`], and then the messages of the restarted peer.
 ///
 /// # Example
 ///
@@ -92,16 +92,16 @@ pub struct SctpStream {
 }
 
 impl Association {
-    /// The stream with this identifier as an object, which from now on gets what the peer sends there.
+    /// The stream with this identifier as an object, which receives its messages from now on.
     ///
     /// # Errors
     ///
-    /// If the stream does not exist, something else has it, or the peer has restarted.
+    /// The stream does not exist or has another object, or the peer has restarted.
     pub fn stream(&self, id: u16) -> Result<SctpStream, StreamError> {
         Ok(SctpStream { send: SendStream::new(self.clone(), id), recv: self.recv_stream(id)? })
     }
 
-    /// The sending half of a stream; there may be several of one.
+    /// The sending half of a stream; a stream may have several.
     pub fn send_stream(&self, id: u16) -> SendStream {
         SendStream::new(self.clone(), id)
     }
@@ -110,7 +110,7 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// As [`stream`](Self::stream).
+    /// Like [`stream`](Self::stream).
     pub fn recv_stream(&self, id: u16) -> Result<RecvStream, StreamError> {
         let mut inner = self.shared.lock();
         if inner.is_restarted() {
@@ -121,11 +121,12 @@ impl Association {
         Ok(RecvStream::new(self.clone(), id, claim))
     }
 
-    /// The next stream on which the peer sends and that has no object yet; `None` when the peer has shut the association down and
-    /// everything was read. Streams come in the order of their first messages, which are theirs to read.
+    /// The next stream with data from the peer that has no object yet; `None` once the peer has shut down the
+    /// association and everything was read. Streams are returned in the order of their first messages, which the
+    /// objects receive.
     ///
-    /// It takes messages from [`receive`](Self::receive), which gives those of streams without an object: use one of both.
-    /// Cancellation safe.
+    /// It competes with [`receive`](Self::receive), which returns messages of streams without an object: use one of the
+    /// two. Cancellation safe.
     ///
     /// # Errors
     ///
@@ -154,7 +155,7 @@ impl Association {
         Ok(Some(SctpStream { send: SendStream::new(self.clone(), id), recv }))
     }
 
-    /// Streams on which the peer sends, as a stream of the `futures` crates: what [`accept_stream`](Self::accept_stream) gives.
+    /// The results of [`accept_stream`](Self::accept_stream) as a stream of the `futures` crates.
     ///
     /// ```
     /// # use polypath::{Association, AssociationError};
@@ -189,7 +190,7 @@ impl SctpStream {
         self.recv.association()
     }
 
-    /// Both directions apart, for use from two tasks.
+    /// Splits both directions, for use from two tasks.
     pub fn into_split(self) -> (SendStream, RecvStream) {
         (self.send, self.recv)
     }
@@ -213,7 +214,7 @@ impl SctpStream {
         self.send.send(payload).await
     }
 
-    /// Sends a message as it is, but on this stream.
+    /// Sends a message on this stream, whatever its `stream`.
     ///
     /// # Errors
     ///
@@ -236,12 +237,12 @@ impl SctpStream {
     ///
     /// # Errors
     ///
-    /// That there is none yet, or how the association ended.
+    /// There is no message yet, or the association has ended.
     pub fn try_receive(&mut self) -> Result<Option<ReceivedMessage>, TryReceiveError> {
         self.recv.try_receive()
     }
 
-    /// Ends what is sent on the stream; see [`SendStream::finish`].
+    /// Ends the sending direction of the stream; see [`SendStream::finish`].
     ///
     /// # Errors
     ///

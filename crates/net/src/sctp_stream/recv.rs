@@ -18,15 +18,16 @@ use crate::association::Association;
 use crate::error::{AssociationError, TryReceiveError};
 use crate::message::ReceivedMessage;
 
-/// What the peer sends on one stream; see [`SctpStream`](crate::SctpStream).
+/// The receiving half of a stream; see [`SctpStream`](crate::SctpStream).
 ///
-/// Messages are there as [`receive`](Self::receive) gives them, or as bytes by [`AsyncRead`], which crosses the bounds of messages. They come to their
-/// end when the peer lets the stream begin anew ([`SendStream::finish`](crate::SendStream::finish) does that) or has shut the
-/// association down.
+/// Data is read as messages ([`receive`](Self::receive)), or as bytes ([`AsyncRead`]), regardless of message
+/// boundaries. It ends when the peer resets the stream (as by [`SendStream::finish`](crate::SendStream::finish)) or has
+/// shut down the association.
 ///
-/// When it is dropped, the stream belongs to the association again: messages that were not read come with
-/// [`Association::receive`](crate::Association::receive) or [`Association::accept_stream`](crate::Association::accept_stream), and only the
-/// rest of one that was read in part is lost. [`stop`](Self::stop) discards them.
+/// When it is dropped, the stream belongs to the association again: unread messages are returned by
+/// [`Association::receive`](crate::Association::receive) or
+/// [`Association::accept_stream`](crate::Association::accept_stream), and only the rest of a partly read message is
+/// lost. [`stop`](Self::stop) discards them.
 #[derive(Debug)]
 pub struct RecvStream {
     association: Association,
@@ -35,14 +36,14 @@ pub struct RecvStream {
     reader: Arc<AtomicWaker>,
     /// The rest of the message that is being read as bytes.
     rest: VecDeque<Bytes>,
-    /// Messages that bytes were missing of when they were last read.
+    /// Number of discarded messages at the last read of bytes.
     missed: u64,
-    /// Kinds of delivery of messages that were read in part as bytes because their ends are still to come.
+    /// Orders of delivery of messages that were partly read as bytes and whose ends have not arrived.
     begun: Vec<Delivery>,
     state: ClaimState,
 }
 
-/// Whether the claim is this object's to release.
+/// Whether this object must release the claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ClaimState {
     Held,
@@ -66,13 +67,13 @@ impl RecvStream {
         &self.association
     }
 
-    /// The next message of the stream, or a [piece](ReceivedMessage::piece) of a large one; `None` at its end, and when the peer has shut
-    /// the association down.
+    /// The next message of the stream, or a [piece](ReceivedMessage::piece) of a large one; `None` at its end, and once
+    /// the peer has shut down the association.
     ///
-    /// A message that was read in part as bytes is to be read so to its end: it does not come here.
+    /// A message that was partly read as bytes must be read as bytes to its end; it is not returned here.
     #[doc(alias = "recv")]
     pub async fn receive(&mut self) -> Result<Option<ReceivedMessage>, AssociationError> {
-        // The driver has its turn, too, where it shares a thread with the receiver.
+        // Lets the driver run if it shares a thread with the receiver.
         tokio::task::consume_budget().await;
         poll_fn(|cx| self.poll_receive(cx)).await
     }
@@ -81,7 +82,7 @@ impl RecvStream {
     ///
     /// # Errors
     ///
-    /// That there is none yet, or how the association ended.
+    /// There is no message yet, or the association has ended.
     pub fn try_receive(&mut self) -> Result<Option<ReceivedMessage>, TryReceiveError> {
         let shared = &self.association.shared;
         let now = shared.clock.now();
@@ -106,7 +107,7 @@ impl RecvStream {
         Ok(Some(message.into()))
     }
 
-    /// As [`receive`](Self::receive), for those who write futures by hand: the task is woken when there is a message.
+    /// Like [`receive`](Self::receive), for hand-written futures: the task is woken when there is a message.
     pub fn poll_receive(
         &mut self,
         cx: &mut Context<'_>,
@@ -115,7 +116,7 @@ impl RecvStream {
             match self.try_receive() {
                 Ok(message) => return Poll::Ready(Ok(message)),
                 Err(TryReceiveError::Ended(error)) => return Poll::Ready(Err(error)),
-                // Looked for once more, so that a signal in between is not missed.
+                // Tried once more, so that a signal in between is not missed.
                 Err(TryReceiveError::Empty) if attempt == 0 => self.reader.register(cx.waker()),
                 Err(TryReceiveError::Empty) => {}
             }
@@ -123,7 +124,7 @@ impl RecvStream {
         Poll::Pending
     }
 
-    /// The messages as a stream of the `futures` crates, which ends with this one, and after an error.
+    /// The messages as a stream of the `futures` crates, which ends with this stream, and after an error.
     pub fn into_messages(
         self,
     ) -> impl FusedStream<Item = Result<ReceivedMessage, AssociationError>> + Send + Unpin + use<>
@@ -134,11 +135,12 @@ impl RecvStream {
         Box::pin(try_unfold(self, receive).fuse())
     }
 
-    /// Bounds what the stream may hold of the receive window: while unread messages have more than so many bytes, the oldest is
-    /// discarded, but for the newest one. [`missed`](Self::missed) counts them. `None`, which is the default, discards nothing.
+    /// Limits the share of the receive window that the stream may occupy: while unread messages have more bytes than
+    /// this, the oldest is discarded, except the newest one. [`missed`](Self::missed) counts discarded messages. `None`
+    /// (default): nothing is discarded.
     ///
-    /// For news that is worth nothing once there is newer: with it no reader of one stream, however slow, can hold up another
-    /// stream. Bytes that are read with [`AsyncRead`] fail once where some were discarded.
+    /// For data that newer data replaces: a slow reader of one stream then cannot delay another stream. [`AsyncRead`]
+    /// fails once where bytes were discarded.
     pub fn keep_newest(&mut self, bytes: Option<usize>) {
         let claim = self.claim;
         let mut inner = self.association.shared.lock();
@@ -147,24 +149,24 @@ impl RecvStream {
         self.association.shared.command();
     }
 
-    /// Messages that were discarded because of [`keep_newest`](Self::keep_newest).
+    /// Number of messages discarded because of [`keep_newest`](Self::keep_newest).
     pub fn missed(&self) -> u64 {
         self.association.shared.lock().protocol.claimed_discarded(self.claim)
     }
 
-    /// Gives the stream up: messages that wait are discarded, and so are those to come, until the peer lets the stream begin anew.
-    /// It is asked for that where both sides have the policy `stream_reconfiguration`.
+    /// Stops reading the stream: waiting and future messages are discarded, until the peer resets the stream. If both
+    /// sides have the policy `stream_reconfiguration`, the peer is requested to do so.
     pub fn stop(mut self) {
         self.state = ClaimState::GivenUp;
         let mut inner = self.association.shared.lock();
         inner.protocol.discard_claim(self.claim);
-        // Without it, the peer goes on, and what it sends is discarded.
+        // If that fails, the peer continues, and its data is discarded.
         let _ = inner.protocol.reset_incoming_streams(&[self.stream]);
         drop(inner);
         self.association.shared.command();
     }
 
-    /// Whether a message, or the end of the stream, comes where another message has not ended.
+    /// Whether a message, or the end of the stream, follows a message without an end.
     fn cuts_another(&mut self, message: Option<&ReceivedMessage>) -> bool {
         let Some(message) = message else { return !std::mem::take(&mut self.begun).is_empty() };
         if message.piece() == Piece::Whole {
@@ -236,7 +238,7 @@ impl Drop for RecvStream {
         self.association.shared.remove_reader(self.claim);
         if self.state == ClaimState::Held {
             self.association.shared.lock().protocol.release_claim(self.claim);
-            // Somebody may wait for what was not read.
+            // A task may wait for the unread messages.
             self.association.shared.command();
         }
     }

@@ -14,15 +14,15 @@ use crate::association::Association;
 use crate::error::SendError;
 use crate::message::Message;
 
-/// Most bytes of a message that is made of written bytes, unless set. Where fragments of messages do not alternate
-/// (policy `message_interleaving`), other streams wait for each message: RFC 8831 section 6.6 advises this.
+/// Maximum length in bytes of a message from a write, unless set. Without message interleaving (policy
+/// `message_interleaving`), other streams wait for each message; RFC 8831 section 6.6 recommends this limit.
 const WRITE_BYTES: usize = 16_384;
 
-/// What this side sends on one stream; see [`SctpStream`](crate::SctpStream).
+/// The sending half of a stream; see [`SctpStream`](crate::SctpStream).
 ///
-/// Messages are sent with [`send`](Self::send), and bytes with [`AsyncWrite`]: each write becomes an ordered message of at most
-/// [`max_write_bytes`](Self::max_write_bytes). Small writes make small messages, which
-/// `BufWriter` of tokio avoids. What was accepted is sent without flushing. Dropping it ends nothing:
+/// Messages are sent with [`send`](Self::send), and bytes with [`AsyncWrite`]: each write becomes an ordered message of
+/// at most [`max_write_bytes`](Self::max_write_bytes). Small writes make small messages, which `BufWriter` of tokio
+/// avoids. Accepted data is sent without flushing. Dropping the object does not end the stream;
 /// [`finish`](Self::finish) and `shutdown` of `AsyncWriteExt` do.
 pub struct SendStream {
     association: Association,
@@ -50,23 +50,23 @@ impl SendStream {
         &self.association
     }
 
-    /// Sets the payload protocol identifier of what is sent with [`send`](Self::send) and written; 0, if unset.
+    /// Sets the payload protocol identifier of messages from [`send`](Self::send) and writes. Default: 0.
     pub fn set_ppid(&mut self, ppid: u32) {
         self.ppid = ppid;
     }
 
-    /// Sets how many bytes a write puts into a message at most: 16,384, if unset, and never more than the send buffer holds. Other
-    /// streams wait for a large message where both sides do not have the policy `message_interleaving`.
+    /// Sets the maximum number of bytes that a write puts into a message. Default: 16,384; at most the size of the send
+    /// buffer. Other streams wait for a large message unless both sides have the policy `message_interleaving`.
     pub fn set_max_write_bytes(&mut self, bytes: usize) {
         self.max_write_bytes = bytes.max(1);
     }
 
-    /// Most bytes that a write puts into a message.
+    /// Maximum number of bytes that a write puts into a message.
     pub fn max_write_bytes(&self) -> usize {
         self.max_write_bytes
     }
 
-    /// Sends an ordered message, waiting until the send buffer has room for it.
+    /// Sends an ordered message, and waits while the send buffer has no space for it.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl SendStream {
         self.send_message(Message::new(self.stream, payload).ppid(self.ppid)).await
     }
 
-    /// Sends a message as it is, but on this stream.
+    /// Sends a message on this stream, whatever its `stream`.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl SendStream {
         self.association.send(Message { stream: self.stream, ..message }).await
     }
 
-    /// Sends an ordered message if the send buffer has room for it now.
+    /// Sends an ordered message if the send buffer has space for it now.
     ///
     /// # Errors
     ///
@@ -93,23 +93,24 @@ impl SendStream {
         self.association.try_send(Message::new(self.stream, payload).ppid(self.ppid))
     }
 
-    /// Gives the stream its priority or weight, as [`Association::set_stream_value`](crate::Association::set_stream_value).
+    /// Sets the priority or weight of the stream, like
+    /// [`Association::set_stream_value`](crate::Association::set_stream_value).
     ///
     /// # Errors
     ///
-    /// If there is no such stream of this side.
+    /// The stream does not exist.
     pub fn set_value(&self, value: u16) -> Result<(), SendError> {
         self.association.set_stream_value(self.stream, value)
     }
 
-    /// Ends what is sent on the stream: when all of it was acknowledged, the stream begins anew (RFC 6525), and the peer's
-    /// [`RecvStream`](crate::RecvStream) comes to its end. Does not wait for that. Writes fail from now on, and a program that sends
-    /// messages on this stream waits until it has begun anew.
+    /// Ends the sending direction of the stream: once all data is acknowledged, the stream is reset (RFC 6525), and the
+    /// peer's [`RecvStream`](crate::RecvStream) ends. Does not wait for that. Writes fail from now on, and messages on
+    /// this stream wait until it is reset.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ReconfigurationError::Unsupported) where one of both sides does not have the policy
-    /// `stream_reconfiguration`: the peer sees no end before that of the association. Otherwise as
+    /// [`Unsupported`](ReconfigurationError::Unsupported) if one side lacks the policy `stream_reconfiguration`: the
+    /// peer sees no end before that of the association. Otherwise like
     /// [`Association::reset_outgoing_streams`](crate::Association::reset_outgoing_streams).
     pub fn finish(&mut self) -> Result<(), ReconfigurationError> {
         if !self.is_finished {
@@ -119,14 +120,14 @@ impl SendStream {
         Ok(())
     }
 
-    /// A message of the first bytes, if the send buffer has room for it; gives their number.
+    /// Sends the first bytes as a message, if the send buffer has space for it; returns their number.
     fn try_write(&self, bytes: &[u8]) -> Result<usize, SendError> {
         let len = bytes.len().min(self.max_write_bytes).min(self.association.send_buffer_bytes());
         self.try_send(Bytes::copy_from_slice(&bytes[..len]))?;
         Ok(len)
     }
 
-    /// Becomes ready when it is worth another try.
+    /// Becomes ready when another attempt may succeed.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(room) = &mut self.room {
             ready!(room.as_mut().poll(cx));
@@ -135,7 +136,7 @@ impl SendStream {
         Poll::Ready(())
     }
 
-    /// Lets the task be woken when there is room from now on.
+    /// Wakes the task when there is space from now on.
     fn await_room(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let association = self.association.clone();
         self.room = Some(Box::pin(async move { association.shared.writable.notified().await }));
@@ -158,7 +159,7 @@ impl AsyncWrite for SendStream {
         }
         ready!(self.poll_room(cx));
         loop {
-            // Copied only where there is room.
+            // Copied only if there is space.
             match self.try_write(bytes) {
                 Err(error) if error.is_would_block() => {}
                 done => {
@@ -179,7 +180,7 @@ impl AsyncWrite for SendStream {
         Poll::Ready(Ok(()))
     }
 
-    /// As [`finish`](Self::finish), where that is possible; the association stays open in any case.
+    /// Like [`finish`](Self::finish), if possible; the association stays open in any case.
     fn poll_shutdown(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let done = match self.finish() {
             Ok(())

@@ -13,7 +13,7 @@ use crate::error::BindError;
 /// Attempts to find a UDP port that is free on every local address.
 const PORT_ATTEMPTS: usize = 32;
 
-/// What the sockets of an endpoint have in common.
+/// Common settings of the sockets of an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Binding {
     pub(crate) carriers: Carriers,
@@ -21,7 +21,7 @@ pub(crate) struct Binding {
     pub(crate) devices: Devices,
     /// SCTP port.
     pub(crate) port: u16,
-    /// UDP port; 0 if there is none yet, or none at all.
+    /// UDP port; 0 before it is known, or without UDP.
     pub(crate) udp_port: u16,
 }
 
@@ -70,8 +70,8 @@ impl Binding {
         })
     }
 
-    /// Binds all sockets to one UDP port (RFC 6951 section 5.1). Where the system chooses it, the first address decides,
-    /// and another is tried if it is taken on a later address.
+    /// Binds all sockets to one UDP port (RFC 6951 section 5.1). If the system chooses the port, the first address
+    /// decides, and another port is tried if that one is in use on a later address.
     fn bind_udp(&self, addresses: &[IpAddr]) -> Result<Vec<UdpPort>, BindError> {
         let attempts = if self.udp_port == 0 { PORT_ATTEMPTS } else { 1 };
         for attempt in 1..=attempts {

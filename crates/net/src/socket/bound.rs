@@ -1,4 +1,4 @@
-//! One non-blocking datagram socket, bound to one local address: what UDP and raw IP have in common.
+//! A non-blocking datagram socket, bound to one local address, for UDP and raw IP.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -20,11 +20,11 @@ use super::wait::Wait;
 use crate::lock::lock;
 use crate::{device, route};
 
-/// Size asked for the socket's buffers. The system may grant less; a receive buffer of this size takes what arrives
-/// while the driver is busy elsewhere for some milliseconds.
+/// Requested size of the socket's buffers. The system may grant less. A receive buffer of this size holds the packets
+/// of some milliseconds in which the driver is busy.
 pub(crate) const SOCKET_BUFFER: usize = 8 << 20;
 
-/// Attempts to send or receive while errors of earlier ones come in the way.
+/// Attempts to send or receive if errors of earlier calls are reported first.
 const ATTEMPTS: usize = 4;
 
 /// A bound socket with its ancillary data: ECN, destination addresses, segmentation offload where there is one.

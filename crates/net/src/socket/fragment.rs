@@ -1,9 +1,10 @@
-//! Packets that leave in fragments, although the first link would carry them whole.
+//! Packets sent in fragments although the first link could carry them whole.
 //!
-//! A packet that was cut for a larger path MTU goes out in fragments when the path has shrunk. Routers fragment IPv4, but
-//! not IPv6 (RFC 8200 section 4.5): the sender has to. Linux fragments only what is larger than the MTU that it knows, and of a
-//! link behind a silent router it knows nothing. So such a packet gets a PAD chunk (RFC 4820) that makes it larger than the
-//! first link carries; then it leaves in fragments of the size that the socket names, which every link carries.
+//! A packet built for a larger path MTU is sent in fragments once the path MTU has shrunk. Routers fragment IPv4, but
+//! not IPv6 (RFC 8200 section 4.5): the sender must. Linux fragments only packets larger than the MTU that it knows,
+//! which does not include links behind a silent router. Such a packet therefore gets a PAD chunk (RFC 4820) that makes
+//! it larger than the MTU of the first link; it is then sent in fragments of the size set on the socket, which every
+//! link carries.
 
 use polypath_wire::{chunk_type, write_checksum};
 
@@ -11,12 +12,12 @@ use polypath_wire::{chunk_type, write_checksum};
 const FIRST_CHUNK: usize = 12;
 /// Length of a chunk's header (RFC 9260 section 3.2).
 const CHUNK_HEADER: usize = 4;
-/// The longest packet that is made so: it has to fit a datagram with its headers.
+/// The longest such packet: with its headers, it must fit into a datagram.
 const LONGEST: usize = 65_000;
 
-/// The SCTP packet with as much padding as makes it longer than `mtu_bytes`; `None` if it is so anyway, or cannot be.
+/// The SCTP packet, padded to more than `mtu_bytes`; `None` if it is longer already or cannot be padded.
 pub(super) fn beyond(packet: &[u8], mtu_bytes: usize) -> Option<Vec<u8>> {
-    // With the headers of IP and UDP it is longer still, which does no harm.
+    // The headers of IP and UDP make it longer still, which is harmless.
     let missing = (mtu_bytes + 1).checked_sub(packet.len()).filter(|missing| *missing > 0)?;
     let padding = missing.next_multiple_of(4).max(CHUNK_HEADER);
     if packet.len() + padding > LONGEST || is_alone(*packet.get(FIRST_CHUNK)?) {
@@ -31,12 +32,12 @@ pub(super) fn beyond(packet: &[u8], mtu_bytes: usize) -> Option<Vec<u8>> {
     Some(padded)
 }
 
-/// Whether the packet consists of a chunk that nothing may stand behind.
+/// Whether the packet consists of a chunk that must be the last one.
 pub(super) fn stands_alone(packet: &[u8]) -> bool {
     packet.get(FIRST_CHUNK).is_none_or(|chunk| is_alone(*chunk))
 }
 
-/// Whether nothing may stand in a packet behind this chunk (RFC 9260 section 6.10).
+/// Whether this chunk must be the last one of a packet (RFC 9260 section 6.10).
 fn is_alone(chunk: u8) -> bool {
     matches!(chunk, chunk_type::INIT | chunk_type::INIT_ACK | chunk_type::SHUTDOWN_COMPLETE)
 }

@@ -1,4 +1,4 @@
-//! What ICMP messages say of paths (RFC 9260 section 10).
+//! Reports of ICMP about paths (RFC 9260 section 10).
 //!
 //! | rule | here |
 //! | --- | --- |
@@ -16,12 +16,12 @@ use polypath_proto::Encapsulation;
 
 pub(super) use system::{drain, enable};
 
-/// Bytes of the quoted packet that are looked at: the common header, and an INIT up to its initiate tag.
+/// Bytes of the quoted packet that are read: the common header, and an INIT up to its initiate tag.
 const QUOTE: usize = 20;
-/// Reports kept of one socket until the driver asks for them; messages beyond are as good as lost.
+/// Maximum number of reports per socket that wait for the driver; further ones are dropped.
 const MAX_REPORTS: usize = 64;
 
-/// What became of a packet of ours.
+/// A report about a sent packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Report {
     /// Where the packet was to go; port 0 if it was not in UDP.
@@ -31,7 +31,7 @@ pub(crate) struct Report {
     quoted: usize,
 }
 
-/// What a message says.
+/// Kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// The packet was too big for a link on its way.
@@ -39,7 +39,7 @@ enum Kind {
         /// MTU of that link.
         mtu_bytes: u32,
     },
-    /// The host does not know what the packet was carried in.
+    /// The host does not support the packet's transport protocol.
     ProtocolUnreachable,
     /// The UDP port is closed.
     PortUnreachable,
@@ -53,12 +53,12 @@ impl Report {
         Self { remote, kind, quote, quoted }
     }
 
-    /// Where the packet was to go; port 0 if it was not in UDP.
+    /// Destination of the packet; port 0 if it was not in UDP.
     pub(crate) fn remote(&self) -> SocketAddr {
         self.remote
     }
 
-    /// What it means for SCTP with this encapsulation; `None` if nothing.
+    /// Its meaning for SCTP with this encapsulation, if it has one.
     pub(crate) fn meaning(&self, carried: Encapsulation) -> Option<Meaning> {
         meaning(self.kind, carried)
     }
@@ -68,7 +68,7 @@ impl Report {
         &self.quote[..self.quoted]
     }
 
-    /// SCTP ports that the packet came from and was to go to.
+    /// Source and destination port of SCTP.
     pub(crate) fn ports(&self) -> Option<[u16; 2]> {
         let &[s0, s1, d0, d1] = self.packet().first_chunk()?;
         Some([[s0, s1], [d0, d1]].map(u16::from_be_bytes))
@@ -82,7 +82,7 @@ enum Origin {
     Icmpv6,
 }
 
-/// What a message says; `None` for what is ignored, among it the messages of old routers that name no MTU.
+/// The kind of a message; `None` for ignored ones, such as messages of old routers without an MTU.
 fn kind_of(origin: Origin, kind: u8, code: u8, info: u32) -> Option<Kind> {
     use Origin::{Icmpv4, Icmpv6};
     match (origin, kind, code) {
@@ -95,7 +95,7 @@ fn kind_of(origin: Origin, kind: u8, code: u8, info: u32) -> Option<Kind> {
     }
 }
 
-/// What a message means for SCTP.
+/// Meaning of a message for SCTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
     /// The packet was too big for a link on its way.
@@ -103,11 +103,11 @@ pub(crate) enum Meaning {
         /// MTU of that link, in bytes.
         mtu_bytes: u32,
     },
-    /// The host does not take SCTP with that encapsulation.
+    /// The host does not accept SCTP with that encapsulation.
     SctpUnreachable,
 }
 
-/// What a message means for SCTP with this encapsulation.
+/// The meaning of a message for SCTP with this encapsulation.
 fn meaning(kind: Kind, carried: Encapsulation) -> Option<Meaning> {
     match (kind, carried) {
         (Kind::TooBig { mtu_bytes }, _) => Some(Meaning::TooBig { mtu_bytes }),
@@ -130,10 +130,10 @@ mod system {
 
     use super::{MAX_REPORTS, Origin, QUOTE, Report, kind_of};
 
-    /// Room for the error beside other ancillary data of packets.
+    /// Space for the error and other ancillary data of packets.
     const CONTROL: usize = 512;
 
-    /// Lets the socket keep what ICMP says of its packets.
+    /// Makes the socket keep ICMP messages about its packets.
     pub(in super::super) fn enable(socket: &UdpSocket, address: IpAddr) -> io::Result<()> {
         if address.is_ipv4() {
             setsockopt(socket, Ipv4RecvErr, &true)?;
@@ -143,7 +143,7 @@ mod system {
         Ok(())
     }
 
-    /// Empties the queue of errors; gives whether any came from ICMP.
+    /// Empties the queue of errors; returns whether any came from ICMP.
     pub(in super::super) fn drain(socket: &UdpSocket, reports: &mut Vec<Report>) -> bool {
         let mut any = false;
         loop {
@@ -163,7 +163,7 @@ mod system {
         }
     }
 
-    /// The next error: `None` if it is one of this host, `Some(None)` if ICMP says what is ignored.
+    /// The next error: `None` if it is one of this host, `Some(None)` for an ignored ICMP message.
     fn receive(
         socket: &UdpSocket,
         packet: &mut [u8],
@@ -210,7 +210,7 @@ mod system {
 
     use super::Report;
 
-    /// There is no portable way: the system's own notion of the MTU is asked when a packet is refused.
+    /// There is no portable method: the system is asked for its MTU when a packet is refused.
     pub(in super::super) fn enable(_socket: &UdpSocket, _address: IpAddr) -> io::Result<()> {
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! IPv4 packets in fragments of our own making.
+//! IPv4 fragmentation in user space.
 //!
-//! A packet that was cut for a larger path MTU may be fragmented by routers when the path has shrunk. But a bridge or a tunnel that
-//! carries less than it should fragments nothing, and says nothing; and the system makes fragments of the size that it takes the
-//! path for. So the fragments are made here and leave through a raw socket, which needs CAP_NET_RAW; without it the packet leaves
-//! without "don't fragment", for routers to do it. IPv6 has an option of sockets for that (`options`).
+//! Routers can fragment a packet built for a larger path MTU once the path MTU has shrunk. A bridge or tunnel with a
+//! too small MTU, however, drops it silently, and the system fragments to the path MTU that it assumes. The fragments
+//! are therefore made here and sent through a raw socket, which needs CAP_NET_RAW. Without it, the packet is sent
+//! without "don't fragment", so that routers can fragment it. For IPv6, sockets have an option (`options`).
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -18,7 +18,7 @@ use super::marks::Marks;
 const HEADER: usize = 20;
 /// Length of the UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
-/// What each fragment has at most: every host takes so much (RFC 791 section 3.1), and practically every link carries it.
+/// Maximum length of a fragment: every host accepts it (RFC 791 section 3.1), and practically every link carries it.
 const FRAGMENT: usize = 576;
 /// Payload of each but the last, a multiple of eight.
 const PAYLOAD: usize = (FRAGMENT - HEADER) / 8 * 8;
@@ -45,7 +45,7 @@ pub(super) struct FragmentSocket {
 }
 
 impl FragmentSocket {
-    /// Sends an SCTP packet in fragments; gives whether that was possible.
+    /// Sends an SCTP packet in fragments; returns whether that was possible.
     pub(super) fn send(
         &self,
         (from, device): (Ipv4Addr, Option<&Arc<str>>),
@@ -57,12 +57,12 @@ impl FragmentSocket {
         let opened = self.socket.get_or_init(|| system::open(from, device).ok());
         let Some(socket) = opened else { return false };
         let Some((protocol, payload)) = payload(from, to, carrier, packet) else { return false };
-        // The system would give fragments with 0 numbers of their own.
+        // The system replaces an identification of 0 by a different one in each fragment.
         let identification = self.identification.fetch_add(1, Ordering::Relaxed).max(1);
         let header = Header { from, to: *to.ip(), marks, protocol, identification };
         let destination = SocketAddr::from((*to.ip(), 0)).into();
         let sent = |fragment: &Vec<u8>| socket.send_to(fragment, &destination);
-        // One that finds the queue of the device full is lost, as it could be further on.
+        // A fragment that finds the queue of the device full is lost, as in the network.
         let is_there = |result: io::Result<usize>| match result {
             Ok(_) => true,
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
@@ -71,7 +71,7 @@ impl FragmentSocket {
     }
 }
 
-/// What the headers of fragments have in common.
+/// Common fields of the headers of fragments.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     from: Ipv4Addr,
@@ -121,7 +121,7 @@ fn payload(
     Some((17, datagram))
 }
 
-/// The checksum of a UDP datagram whose own is 0, over it and the pseudo header (RFC 768).
+/// The checksum over a UDP datagram with a zero checksum field and its pseudo-header (RFC 768).
 fn udp_checksum(from: Ipv4Addr, to: Ipv4Addr, datagram: &[u8]) -> u16 {
     let word = |bytes: &[u8]| u32::from(bytes[0]) << 8 | bytes.get(1).map_or(0, |&low| low.into());
     let of = |bytes: &[u8]| bytes.chunks(2).map(word).sum::<u32>();
@@ -130,7 +130,7 @@ fn udp_checksum(from: Ipv4Addr, to: Ipv4Addr, datagram: &[u8]) -> u16 {
         sum = (sum & 0xFFFF) + (sum >> 16);
     }
     match !(sum as u16) {
-        // 0 means that there is none.
+        // 0 means no checksum.
         0 => 0xFFFF,
         sum => sum,
     }
@@ -157,7 +157,7 @@ mod system {
 
     use crate::device;
 
-    /// A socket that takes packets with their headers.
+    /// A socket for packets with headers.
     pub(super) fn open(from: Ipv4Addr, to_device: Option<&Arc<str>>) -> io::Result<Socket> {
         let protocol = Protocol::from(libc::IPPROTO_RAW);
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(protocol))?;
@@ -177,7 +177,7 @@ mod system {
 
     use socket2::Socket;
 
-    /// Systems differ in what of the header they want in which order of bytes.
+    /// Systems differ in the byte order of header fields.
     pub(super) fn open(_from: Ipv4Addr, _to_device: Option<&Arc<str>>) -> io::Result<Socket> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -193,7 +193,7 @@ mod tests {
     const FROM: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
     const TO: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 2), 9899);
 
-    /// Puts fragments together as a receiver does.
+    /// Reassembles fragments like a receiver.
     fn joined(fragments: &[Vec<u8>]) -> Vec<u8> {
         let mut payload = Vec::new();
         for (index, fragment) in fragments.iter().enumerate() {
@@ -228,7 +228,7 @@ mod tests {
                 payload(FROM, TO, Carrier::Udp { from: 40_000 }, &packet).unwrap();
             assert_eq!((protocol, &datagram[UDP_HEADER..]), (17, packet.as_slice()));
             assert_eq!(datagram[..4], [0x9C, 0x40, 0x26, 0xAB]);
-            // The sum over all, the checksum included, is that of a whole one.
+            // The sum over all of it, including the checksum, is that of an intact datagram.
             assert_eq!(udp_checksum(FROM, *TO.ip(), &datagram), 0xFFFF, "{len}");
         }
         assert_eq!(payload(FROM, TO, Carrier::Ip, &[1, 2]), Some((132, vec![1, 2])));

@@ -1,13 +1,13 @@
-//! What IP headers say of a packet beside its addresses: ECN, DSCP and flow label.
+//! ECN, DSCP and flow label in IP headers.
 //!
-//! `quinn-udp` gives each packet its ECN codepoint in a control message, which sets the whole byte and therefore clears the DSCP, whatever
-//! the option of the socket is. So packets with a DSCP or a flow label leave here, by the same system call with a control message
-//! of our own; all others go through `quinn-udp`, as before.
+//! `quinn-udp` sets the ECN codepoint of each packet by a control message, which sets the whole byte and thus clears
+//! the DSCP of the socket's option. Packets with a DSCP or a flow label are therefore sent here, by the same system
+//! call with a control message of our own; all others are sent by `quinn-udp`.
 
 use polypath_proto::Ecn;
 use polypath_proto::config::TrafficMarks;
 
-/// What the IP header of a packet says.
+/// Fields of a packet's IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Marks {
     pub(crate) ecn: Ecn,
@@ -15,7 +15,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Whether there is more than `quinn-udp` can say.
+    /// Whether `quinn-udp` cannot set them all.
     pub(super) fn has_traffic(self) -> bool {
         self.traffic != TrafficMarks::default()
     }
@@ -32,7 +32,7 @@ impl Marks {
     }
 }
 
-/// Whether the system takes them.
+/// Whether the system supports them.
 pub(super) const IS_KNOWN: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -67,7 +67,7 @@ mod linux {
             Self { bytes: [0; MOST], len: 0 }
         }
 
-        /// Adds a message with up to [`ALIGNMENT`] bytes, if there is room.
+        /// Adds a message with up to [`ALIGNMENT`] bytes, if there is space.
         pub(super) fn push(&mut self, level: c_int, kind: c_int, data: &[u8]) {
             let length = HEADER + data.len();
             let Some(place) = self.bytes.get_mut(self.len..self.len + HEADER + ALIGNMENT) else {
@@ -113,7 +113,7 @@ mod linux {
             .with_buffers(&buffers)
             .with_control(control.bytes());
         match SockRef::from(socket).sendmsg(&message, 0) {
-            // The device does not segment: one by one, then.
+            // The device does not segment: they are sent one by one.
             Err(error) if is_batch && is_no_segmentation(&error) => {
                 Err(io::Error::from_raw_os_error(libc::EMSGSIZE))
             }
@@ -126,7 +126,7 @@ mod linux {
     }
 }
 
-/// There is no portable way: such packets are sent as all others.
+/// There is no portable method: such packets are sent like all others.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn send(
     _socket: &tokio::net::UdpSocket,

@@ -75,12 +75,11 @@ mod linux {
         Forbidden,
     }
 
-    /// Lets `send` send one datagram that IP may fragment.
+    /// Runs `send` for one datagram that IP may fragment.
     ///
-    /// Sockets send with "don't fragment" set, so that a packet larger than the path allows is noticed. A packet that
-    /// SCTP can no longer cut smaller is sent with fragmentation allowed for that one call; callers see to
-    /// it that nobody else sends meanwhile, so no other packet slips through. This is rare, which makes two more system calls
-    /// cheaper than a second socket per address.
+    /// Sockets send with "don't fragment" set, so that packets larger than the path MTU are detected. A packet that
+    /// SCTP can no longer divide is sent with fragmentation allowed for that one call; callers ensure that no other
+    /// packet is sent meanwhile. This is rare, so two more system calls are cheaper than a second socket per address.
     pub(crate) fn fragmentation_allowed(
         socket: &UdpSocket,
         destination: SocketAddr,
@@ -103,7 +102,8 @@ mod linux {
             setsockopt(socket, IpMtuDiscover, &mode)?;
         } else {
             let mode = if forbidden { libc::IPV6_PMTUDISC_PROBE } else { libc::IPV6_PMTUDISC_DONT };
-            // No router fragments IPv6, and the system knows nothing of links beyond the first: fragments have to pass all.
+            // Routers do not fragment IPv6, and the system does not know later links: fragments must fit through all of
+            // them.
             let size = if forbidden { OF_THE_ROUTE } else { IPV6_LEAST_MTU };
             setsockopt(socket, Ipv6MtuDiscover, &mode)?;
             setsockopt(socket, Ipv6DontFrag, &forbidden)?;
@@ -118,7 +118,7 @@ mod linux {
         let _ = setsockopt(socket, SndBufForce, &bytes);
     }
 
-    /// Lets packets over IPv6 have the flow label that their destination address names. Old systems may refuse it.
+    /// Allows packets over IPv6 to have the flow label of their destination address. Old systems may refuse it.
     pub(crate) fn with_flow_labels(socket: &UdpSocket, address: IpAddr) {
         if address.is_ipv6() {
             let _ = setsockopt(socket, Ipv6FlowInfoSend, &1);
@@ -137,14 +137,14 @@ mod linux {
         SetStruct<'_, libc::c_int>
     );
 
-    /// Lets a socket report the flow labels of what it receives.
+    /// Makes a socket report the flow labels of received packets.
     #[cfg(test)]
     pub(crate) fn report_flow_labels(socket: &std::net::UdpSocket) {
         setsockopt(socket, Ipv6ReceiveFlowInfo, &1).unwrap();
     }
 
-    /// Switches off the receive timestamps that `quinn-udp` asks for: with them the ancillary data of coalesced
-    /// datagrams does not fit its buffer, and the ECN codepoint is what gets lost.
+    /// Disables the receive timestamps that `quinn-udp` requests: with them, the ancillary data of coalesced datagrams
+    /// does not fit into its buffer, and the ECN codepoint is lost.
     pub(crate) fn without_timestamps(socket: &UdpSocket) -> io::Result<()> {
         Ok(setsockopt(socket, ReceiveTimestampns, &false)?)
     }
@@ -158,7 +158,7 @@ mod other {
     use socket2::Socket;
     use tokio::net::UdpSocket;
 
-    /// There is no portable way: the packet is sent as any other.
+    /// There is no portable method: the packet is sent like any other.
     pub(crate) fn fragmentation_allowed(
         _socket: &UdpSocket,
         _destination: SocketAddr,

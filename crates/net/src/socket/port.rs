@@ -1,4 +1,4 @@
-//! One socket of an endpoint, of whichever kind.
+//! A socket of an endpoint, of either kind.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -48,7 +48,7 @@ impl Port {
         self.socket().has_lost_device()
     }
 
-    /// Most packets in one call at present.
+    /// Maximum number of packets per call at present.
     pub(crate) fn max_segments(&self) -> usize {
         match self {
             Self::Udp(port) => port.socket.max_segments(),
@@ -56,7 +56,7 @@ impl Port {
         }
     }
 
-    /// Where to send a packet to `remote` that is to be carried so; `None` if not by this socket.
+    /// The destination of a packet to `remote` with this encapsulation; `None` if this socket does not carry it.
     pub(crate) fn destination(
         &self,
         remote: IpAddr,
@@ -74,7 +74,7 @@ impl Port {
         }
     }
 
-    /// How a packet from `remote` was carried.
+    /// The encapsulation of a packet from `remote`.
     pub(crate) fn encapsulation(&self, remote: SocketAddr) -> Encapsulation {
         match self {
             Self::Udp(port) => {
@@ -84,7 +84,7 @@ impl Port {
         }
     }
 
-    /// The SCTP packet in what was received, if it is one for this endpoint.
+    /// The SCTP packet in a received packet, if it is one for this endpoint.
     pub(crate) fn packet<'a>(&self, received: &'a [u8]) -> Option<&'a [u8]> {
         match self {
             Self::Udp(_) => Some(received),
@@ -92,32 +92,32 @@ impl Port {
         }
     }
 
-    /// Becomes ready when something can be received.
+    /// Becomes ready when a packet can be received.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.socket().poll_readable(cx)
     }
 
-    /// Becomes ready when something can be sent.
+    /// Becomes ready when a packet can be sent.
     pub(crate) fn poll_writable(&self, wait: &mut Wait, cx: &mut Context<'_>) -> Poll<()> {
         self.socket().poll_writable(wait, cx)
     }
 
-    /// As [`BoundSocket::has_reports`].
+    /// See [`BoundSocket::has_reports`].
     pub(crate) fn has_reports(&self) -> bool {
         self.socket().has_reports()
     }
 
-    /// As [`BoundSocket::poll_reports`].
+    /// See [`BoundSocket::poll_reports`].
     pub(crate) fn poll_reports(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.socket().poll_reports(cx)
     }
 
-    /// As [`BoundSocket::take_reports`].
+    /// See [`BoundSocket::take_reports`].
     pub(crate) fn take_reports(&self) -> Vec<Report> {
         self.socket().take_reports()
     }
 
-    /// As [`BoundSocket::try_receive`].
+    /// See [`BoundSocket::try_receive`].
     pub(crate) fn try_receive(
         &self,
         buffers: &mut [IoSliceMut<'_>],
@@ -126,7 +126,7 @@ impl Port {
         self.socket().try_receive(buffers, meta)
     }
 
-    /// As [`BoundSocket::try_send`].
+    /// See [`BoundSocket::try_send`].
     pub(crate) fn try_send(
         &self,
         destination: SocketAddr,
@@ -137,7 +137,7 @@ impl Port {
         self.socket().try_send(destination, marks, contents, segment)
     }
 
-    /// Sends a packet in fragments of our own, or else as [`BoundSocket::try_send_fragmentable`].
+    /// Sends a packet in fragments made here, or else like [`BoundSocket::try_send_fragmentable`].
     pub(crate) fn try_send_fragmentable(
         &self,
         destination: SocketAddr,

@@ -1,7 +1,7 @@
 //! SCTP over IP itself, protocol 132 (RFC 9260 section 1), through raw sockets.
 //!
-//! A raw socket sees every SCTP packet to its address, so those for other ports are left out: by a filter in the kernel
-//! where it has one, and here in any case, since packets may come before the filter.
+//! A raw socket receives every SCTP packet to its address; those for other ports are discarded, by a filter in the
+//! kernel if it has one, and always here, since packets may arrive before the filter is set.
 
 use std::io;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use super::bound::BoundSocket;
 
 /// Protocol number of SCTP.
 const PROTOCOL: i32 = 132;
-/// Where the kernel shows its own SCTP, once that is loaded.
+/// Exists once the kernel has loaded its own SCTP.
 const KERNEL_SCTP: &str = "/proc/net/sctp";
 
 /// A raw socket for SCTP packets to one address and one SCTP port.
@@ -37,7 +37,7 @@ impl RawPort {
         Ok(Self { socket: BoundSocket::bind(socket, address, device, 0)?, sctp_port })
     }
 
-    /// The SCTP packet in what the socket received, if it is for this port. IPv4 sockets give the IP header, too.
+    /// The SCTP packet in a received packet, if it is for this port. IPv4 sockets return the IP header as well.
     pub(super) fn packet<'a>(&self, received: &'a [u8]) -> Option<&'a [u8]> {
         let packet =
             if self.socket.address().is_ipv4() { behind_ipv4(received)? } else { received };
@@ -45,7 +45,7 @@ impl RawPort {
     }
 }
 
-/// What follows the IPv4 header (RFC 791 section 3.1).
+/// The payload of an IPv4 packet (RFC 791 section 3.1).
 fn behind_ipv4(packet: &[u8]) -> Option<&[u8]> {
     let &[first, _, high, low, ..] = packet else { return None };
     let header = usize::from(first & 0x0F) * 4;
@@ -81,8 +81,8 @@ mod filter {
     /// Offset of the destination port in the common header.
     const PORT: u32 = 2;
 
-    /// Lets the kernel drop packets to other SCTP ports. The filter sees what the socket receives: for IPv4 with the IP
-    /// header, whose length it reads from its first byte.
+    /// Makes the kernel drop packets to other SCTP ports. The filter sees the packet as the socket receives it: for
+    /// IPv4 with the IP header, whose length is in its first byte.
     pub(super) fn attach(socket: &Socket, address: IpAddr, port: u16) -> io::Result<()> {
         let verdict = [
             instruction(BPF_JMP | BPF_JEQ | BPF_K, 1, u32::from(port)),
@@ -113,7 +113,7 @@ mod filter {
 
     use socket2::Socket;
 
-    /// There is no portable filter; packets to other ports are left out when they are read.
+    /// There is no portable filter; packets to other ports are discarded when they are read.
     pub(super) fn attach(_socket: &Socket, _address: IpAddr, _port: u16) -> io::Result<()> {
         Ok(())
     }
@@ -138,7 +138,7 @@ mod tests {
             // With options, and with bytes that a link added.
             (0x46, 40, 40, Some(24)),
             (0x45, 38, 40, Some(20)),
-            // Not IPv4, a header that is too short, a packet that is.
+            // Not IPv4, a header that is too short, a packet that is too short.
             (0x65, 40, 40, None),
             (0x44, 40, 40, None),
             (0x45, 41, 40, None),

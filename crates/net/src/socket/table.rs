@@ -1,4 +1,4 @@
-//! The sockets of an endpoint, one per local address and way to carry packets.
+//! The sockets of an endpoint, one per local address and carrier.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,33 +14,34 @@ use crate::route;
 #[derive(Debug)]
 struct Open {
     port: Port,
-    /// Goes after the socket: fields are dropped in their order. A weak pointer to the socket itself would lose its target just
-    /// before the socket is closed.
+    /// Dropped after the socket: fields are dropped in their order. A weak pointer to the socket itself would be
+    /// dangling just before the socket is closed.
     sign: Arc<()>,
 }
 
-/// Tells when a socket that was taken out of a table is closed.
+/// Shows when a socket that was removed from a table is closed.
 #[derive(Debug)]
 pub(crate) struct Closing(Weak<()>);
 
 impl Closing {
-    /// Whether the system has the socket back: every table that had it has let it go.
+    /// Whether the socket is closed: no table refers to it any more.
     pub(crate) fn is_over(&self) -> bool {
         self.0.strong_count() == 0
     }
 }
 
-/// Sockets by place. A place keeps its number while other sockets come and go, and is used again when its socket is gone.
+/// Sockets by place. A place keeps its number when other sockets are added and removed, and is reused after its socket
+/// was removed.
 ///
 /// Each shard has a copy of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Sockets {
     places: Vec<Option<Arc<Open>>>,
-    /// Number of changes before this state.
+    /// Number of changes so far.
     version: u64,
 }
 
-/// The sockets as they are now, for the shards to copy.
+/// The present sockets, for the shards to copy.
 #[derive(Debug)]
 pub(crate) struct SharedSockets {
     now: Mutex<Sockets>,
@@ -56,7 +57,7 @@ impl SharedSockets {
         lock(&self.now).clone()
     }
 
-    /// Puts another table in place, before associations hear of the change.
+    /// Replaces the table, before associations learn of the change.
     pub(crate) fn set(&self, sockets: &mut Sockets) {
         sockets.version += 1;
         *lock(&self.now) = sockets.clone();
@@ -78,7 +79,7 @@ impl SharedSockets {
         socket.device().cloned()
     }
 
-    /// Lets go of all sockets.
+    /// Releases all sockets.
     pub(crate) fn clear(&self) {
         lock(&self.now).places.clear();
     }
@@ -94,14 +95,14 @@ impl Sockets {
         self.version == shared.version.load(Ordering::Acquire)
     }
 
-    /// Whether the same socket is at a place of both.
+    /// Whether both have the same socket at a place.
     pub(crate) fn have_same(&self, other: &Self, place: usize) -> bool {
         let at =
             |sockets: &Self| sockets.places.get(place).and_then(Option::as_ref).map(Arc::as_ptr);
         at(self) == at(other)
     }
 
-    /// Adds a socket; gives its place.
+    /// Adds a socket; returns its place.
     pub(crate) fn insert(&mut self, socket: Port) -> usize {
         let socket = open(socket);
         match self.places.iter().position(Option::is_none) {
@@ -116,7 +117,7 @@ impl Sockets {
         }
     }
 
-    /// Takes the socket out of a place. Other tables may still have it.
+    /// Removes the socket from a place. Other tables may still have it.
     pub(crate) fn remove(&mut self, place: usize) -> Option<Closing> {
         let socket = self.places.get_mut(place)?.take()?;
         Some(Closing(Arc::downgrade(&socket.sign)))
@@ -144,7 +145,7 @@ impl Sockets {
         self.iter().count()
     }
 
-    /// Number of places, empty ones among them.
+    /// Number of places, including empty ones.
     pub(crate) fn places(&self) -> usize {
         self.places.len()
     }

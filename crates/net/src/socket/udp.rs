@@ -8,7 +8,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::bound::BoundSocket;
 
-/// A UDP socket, with segmentation offload where the system has it.
+/// A UDP socket, with segmentation offload if the system has it.
 #[derive(Debug)]
 pub(crate) struct UdpPort {
     pub(super) socket: BoundSocket,
@@ -16,8 +16,8 @@ pub(crate) struct UdpPort {
 }
 
 impl UdpPort {
-    /// Binds to `address`, and to `device` if one is named; port 0 leaves the port to the system. Must be called inside a
-    /// tokio runtime.
+    /// Binds to `address`, and to `device` if one is named; port 0: chosen by the system. Must be called inside a tokio
+    /// runtime.
     pub(crate) fn bind(address: IpAddr, device: Option<&Arc<str>>, port: u16) -> io::Result<Self> {
         let domain = Domain::for_address((address, 0).into());
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// At most one wait for something to happen to a socket. The runtime's own `poll_...` functions know one waiting task only.
+/// At most one wait for a socket. The runtime's own `poll_...` functions support a single waiting task only.
 #[derive(Default)]
 pub(crate) struct Wait(Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>);
 
@@ -23,7 +23,7 @@ impl Wait {
         let wait = self.0.get_or_insert_with(|| {
             let socket = Arc::clone(socket);
             Box::pin(async move {
-                // That the runtime is gone is told to who reads.
+                // The receiving task is told that the runtime has ended.
                 let _ = socket.ready(interest).await;
             })
         });

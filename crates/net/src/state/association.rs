@@ -1,4 +1,4 @@
-//! An association as its handles and its driver see it.
+//! The state of an association that its handles and its driver share.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -19,7 +19,7 @@ use crate::log::Log;
 /// Associations that may have output, for the shard that drives them.
 pub(crate) type Touched = Mailbox<Vec<Arc<AssociationShared>>>;
 
-/// An association as its handles and the driver see it.
+/// The state of an association that its handles and its driver share.
 #[derive(Debug)]
 pub(crate) struct AssociationShared {
     pub(crate) id: AssociationId,
@@ -32,24 +32,24 @@ pub(crate) struct AssociationShared {
     inner: Mutex<Inner>,
     /// Whether it is on that list.
     queued: AtomicBool,
-    /// Public handles; the association is ended when the last one goes.
+    /// Number of public handles; the association is ended when the last one is dropped.
     handles: AtomicUsize,
-    /// Messages wait, or none will come.
+    /// Messages are available, or none will arrive.
     pub(crate) readable: Notify,
-    /// Whom to wake where a stream is read apart from the others.
+    /// Wakers for streams that are read separately.
     readers: Mutex<BTreeMap<StreamClaim, Arc<AtomicWaker>>>,
-    /// The send buffer has room, or will never have.
+    /// The send buffer has space, or never will.
     pub(crate) writable: Notify,
-    /// Few enough bytes wait to be sent, or none will be any more.
+    /// Few enough bytes are unsent, or no more will be sent.
     pub(crate) drained: Notify,
     /// The association was established or has ended.
     pub(crate) changed: Notify,
-    /// Senders take turns, so that small messages cannot keep a large one waiting for ever.
+    /// Senders take turns, so that small messages cannot delay a large one for ever.
     pub(crate) turn: tokio::sync::Mutex<()>,
 }
 
 impl AssociationShared {
-    /// An association that is driven by the shard with this index and list.
+    /// An association driven by the shard with this index and list.
     pub(super) fn new(
         id: AssociationId,
         clock: Clock,
@@ -85,7 +85,7 @@ impl AssociationShared {
         self.handles.load(Ordering::Acquire)
     }
 
-    /// Ends the association at once.
+    /// Aborts the association.
     pub(crate) fn abort(self: &Arc<Self>, reason: &Bytes) {
         let now = self.clock.now();
         self.lock().call(now, |protocol, cx| protocol.abort(cx, reason));
@@ -109,17 +109,17 @@ impl AssociationShared {
         self.queued.swap(false, Ordering::AcqRel);
     }
 
-    /// Whom to wake when there is something new for this claim.
+    /// The waker for news of this claim.
     pub(crate) fn add_reader(&self, claim: StreamClaim) -> Arc<AtomicWaker> {
         Arc::clone(lock(&self.readers).entry(claim).or_default())
     }
 
-    /// Nobody reads for this claim any more.
+    /// Removes the waker for this claim.
     pub(crate) fn remove_reader(&self, claim: StreamClaim) {
         lock(&self.readers).remove(&claim);
     }
 
-    /// Wakes whoever reads for this claim.
+    /// Wakes the reader of this claim.
     pub(crate) fn wake_reader(&self, claim: StreamClaim) {
         if let Some(reader) = lock(&self.readers).get(&claim) {
             reader.wake();

@@ -1,4 +1,4 @@
-//! An endpoint as its handles and its driver see it.
+//! The state of an endpoint that its handles and its driver share.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicUsize;
@@ -25,7 +25,7 @@ use crate::tap::Tap;
 pub(crate) const NOT_ACCEPTING: Bytes =
     Bytes::from_static(b"no associations are accepted any more");
 
-/// An endpoint as its handles and its driver see it.
+/// The state of an endpoint that its handles and its driver share.
 #[derive(Debug)]
 pub(crate) struct EndpointShared {
     pub(crate) clock: Clock,
@@ -40,7 +40,7 @@ pub(crate) struct EndpointShared {
     pub(crate) sockets: SharedSockets,
     /// The tasks that drive the associations; the first one has the sockets, too.
     pub(crate) shards: Shards,
-    /// Local addresses to add and to remove; for the first shard.
+    /// Requests to add and remove local addresses; for the first shard.
     pub(crate) rebinds: Mailbox<Vec<Rebind>>,
     /// An association waits to be accepted, or the endpoint is closed.
     pub(crate) incoming: Notify,
@@ -50,7 +50,7 @@ pub(crate) struct EndpointShared {
     pub(crate) handles: AtomicUsize,
 }
 
-/// What the lock of an endpoint guards.
+/// The state that the lock of an endpoint guards.
 #[derive(Debug)]
 pub(crate) struct EndpointState {
     pub(crate) protocol: polypath_proto::Endpoint,
@@ -58,9 +58,9 @@ pub(crate) struct EndpointState {
     pub(crate) table: BTreeMap<AssociationId, Arc<AssociationShared>>,
     pub(crate) accept_queue: VecDeque<Handle>,
     pub(crate) accepting: Accepting,
-    /// Ports that are bound beside that of the endpoint.
+    /// Ports beside that of the endpoint.
     pub(crate) ports: BTreeMap<u16, PortQueue>,
-    /// No driver runs any more, or none shall.
+    /// The driver has ended, or must end.
     pub(crate) closed: bool,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Accepting {
 #[derive(Debug)]
 pub(crate) struct PortQueue {
     pub(crate) waiting: VecDeque<Handle>,
-    /// Most that may wait.
+    /// Maximum number of waiting associations.
     pub(crate) backlog: usize,
 }
 
@@ -91,8 +91,8 @@ impl EndpointShared {
         lock(&self.state)
     }
 
-    /// Assigns a new association to a shard, and attaches the probes of the endpoint's observer and of the log, which get
-    /// the events so far.
+    /// Assigns a new association to a shard, and attaches the probes of the endpoint's observer and of the log, which
+    /// receive the events so far.
     pub(crate) fn adopt(
         &self,
         id: AssociationId,
@@ -101,7 +101,7 @@ impl EndpointShared {
         mut context: Context,
         mut early: EarlyEvents,
     ) -> Arc<AssociationShared> {
-        // Not the present: its first events are older.
+        // Not the present time: its first events are older.
         let begins = context.last();
         let user =
             self.observing.probe(|| ObservedAssociation::of(id, initiator, &protocol, begins));

@@ -1,4 +1,4 @@
-//! An association's protocol state, with what its handles and its driver keep beside it.
+//! An association's protocol state, with further state of its handles and its driver.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -17,9 +17,9 @@ use crate::message::Message;
 use crate::route;
 use crate::socket::{Meaning, SharedSockets};
 
-/// Events that a slow reader may lag behind before the oldest are dropped.
+/// Number of events by which a slow subscriber may lag before the oldest are dropped.
 const EVENTS_KEPT: usize = 256;
-/// Packets taken from an association while it is locked; encoding them happens after, so that its users wait less.
+/// Packets polled while an association is locked; they are encoded afterwards, so that its users wait less.
 const TRANSMIT_CHUNK: usize = 64;
 
 /// The state that the lock of an association guards.
@@ -29,33 +29,33 @@ pub(crate) struct Inner {
     pub(crate) context: Context,
     /// How it ended, once its last packet is out.
     ended: Option<Result<(), AssociationError>>,
-    /// Shutdown was requested, or its last handle was dropped: so it remains, even if the peer restarts.
+    /// Shutdown was requested, or the last handle was dropped; a restart of the peer does not change that.
     pub(crate) leaving: bool,
-    /// A packet that a handle's call gave rise to; it goes out before what the association has to send next.
+    /// A packet caused by a handle's call; it is sent before any other.
     ready: Option<Box<Transmit>>,
-    /// Messages that are still to be read from before the peer's restart, until the user accepts that.
+    /// Number of unread messages from before the peer's restart, until the user accepts the restart.
     restart: Option<usize>,
-    /// A task waits until fewer bytes than this are unsent; 0 if none does.
+    /// A task waits until fewer bytes than this are unsent; 0 without one.
     low_water_bytes: u64,
     /// The association's entry among the driver's timers.
     pub(crate) scheduled: Option<Instant>,
     events: Option<broadcast::Sender<Event>>,
-    /// Kinds that somebody listens to.
+    /// Kinds that are subscribed to.
     wanted: EventKinds,
-    /// Events that the protocol had when a restart was looked for; they are to be reported before its others.
+    /// Events taken from the protocol while checking for a restart; they are reported before later ones.
     early: VecDeque<Event>,
 }
 
-/// How far an association is, as its user sees it. The protocol knows: there is no second copy that could lag behind.
+/// The phase of an association, as seen by its user. The protocol knows it: there is no second copy that could differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase<'a> {
-    /// The handshake goes on, or it has ended and its last packet is not out.
+    /// In the handshake, or ended while its last packet is unsent.
     Pending,
     /// Established.
     Open,
-    /// The peer sends no more.
+    /// The peer has shut down.
     PeerShutdown,
-    /// Gone; `None` after a graceful end.
+    /// Ended; `None` after a graceful end.
     Ended(Option<&'a AssociationError>),
 }
 
@@ -86,7 +86,7 @@ impl Inner {
         context.lend(now, |cx| call(protocol, cx))
     }
 
-    /// How far it is.
+    /// The present phase.
     pub(crate) fn phase(&self) -> Phase<'_> {
         match &self.ended {
             Some(end) => Phase::Ended(end.as_ref().err()),
@@ -96,8 +96,9 @@ impl Inner {
         }
     }
 
-    /// Notes whether the peer restarted. To be called under the lock under which that may have happened, so that nobody
-    /// sends to the new peer unawares. The next restarts change nothing about which messages the user trusts.
+    /// Notes whether the peer has restarted. Must be called under the same lock as the call that may have done it, so
+    /// that no message is sent to the restarted peer unnoticed. Further restarts do not change which messages the user
+    /// trusts.
     pub(crate) fn note_restart(&mut self) {
         while let Some(event) = self.protocol.poll_event() {
             if let Event::Restarted { unread_messages, .. } = &event {
@@ -107,22 +108,22 @@ impl Inner {
         }
     }
 
-    /// The next event that was not reported yet.
+    /// The next unreported event.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
         self.early.pop_front().or_else(|| self.protocol.poll_event())
     }
 
-    /// The user knows that the peer restarted.
+    /// Notes that the user accepts the restart.
     pub(crate) fn accept_restart(&mut self) {
         self.restart = None;
     }
 
-    /// Whether the peer restarted and the user has not accepted that.
+    /// Whether the peer has restarted and the user has not accepted it.
     pub(crate) fn is_restarted(&self) -> bool {
         self.restart.is_some()
     }
 
-    /// Whether the next message may be read: after a restart only those from before.
+    /// Whether the next message may be read: after a restart, only earlier ones.
     pub(crate) fn admits_receive(&mut self) -> bool {
         match &mut self.restart {
             None => true,
@@ -140,7 +141,7 @@ impl Inner {
         self.call(now, Protocol::shutdown);
     }
 
-    /// Whether there is a packet to send; if so, it is kept ready.
+    /// Whether there is a packet to send; if so, it is kept.
     pub(crate) fn has_transmit(&mut self, now: Instant) -> bool {
         if self.ready.is_none() {
             self.ready = self.call(now, Protocol::poll_transmit).map(Box::new);
@@ -148,7 +149,7 @@ impl Inner {
         self.ready.is_some()
     }
 
-    /// Events of these kinds, and of others that somebody else wants.
+    /// Subscribes to events of these kinds; the channel also has kinds of other subscribers.
     pub(crate) fn subscribe(&mut self, kinds: EventKinds) -> broadcast::Receiver<Event> {
         if self.ended.is_some() {
             return broadcast::channel(1).1;
@@ -157,7 +158,7 @@ impl Inner {
         self.events.get_or_insert_with(|| broadcast::channel(EVENTS_KEPT).0).subscribe()
     }
 
-    /// Passes an event on to the subscribers, if one wants it.
+    /// Passes an event to the subscribers, if one wants it.
     pub(crate) fn publish(&mut self, event: Event) {
         if !self.wanted.contains(event.kind()) {
             return;
@@ -165,21 +166,21 @@ impl Inner {
         if let Some(events) = &self.events
             && events.send(event).is_err()
         {
-            // Nobody listens any more.
+            // There is no subscriber any more.
             self.events = None;
             self.wanted = EventKinds::empty();
         }
     }
 
-    /// Marks the association as ended unless it already is. Listeners see the end of their events, and the user's probe is
-    /// dropped.
+    /// Marks the association as ended unless it already is. Subscribers see the end of their events, and the user's
+    /// probe is dropped.
     pub(crate) fn end(&mut self, error: Option<AssociationError>) {
         self.ended.get_or_insert(error.map_or(Ok(()), Err));
         self.events = None;
         self.context.probes().replace_user(None);
     }
 
-    /// Queues a message, if the association takes any.
+    /// Queues a message, if the association accepts any.
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
         if let Phase::Ended(Some(error)) = self.phase() {
             return Err(error.clone().into());
@@ -190,7 +191,7 @@ impl Inner {
         Ok(self.call(now, |protocol, cx| protocol.send(cx, message.into()))?)
     }
 
-    /// Whether fewer than `bytes` wait to be sent; if not, [`has_drained`](Self::has_drained) will say when that is so.
+    /// Whether fewer than `bytes` are unsent; if not, [`has_drained`](Self::has_drained) reports when they are.
     pub(crate) fn drains_below(&mut self, bytes: u64) -> bool {
         let is_below = self.protocol.unsent_bytes() < bytes;
         if !is_below {
@@ -199,7 +200,7 @@ impl Inner {
         is_below
     }
 
-    /// Whether to wake a caller that waits until few bytes are unsent.
+    /// Whether to wake a task that waits until few bytes are unsent.
     pub(crate) fn has_drained(&mut self) -> bool {
         let has_drained = self.protocol.unsent_bytes() < self.low_water_bytes;
         if has_drained {
@@ -208,7 +209,7 @@ impl Inner {
         has_drained
     }
 
-    /// Why there is no message to read: `Ok` with none if nothing will come.
+    /// Why there is no message to read: `Ok` with 0 if none will arrive.
     pub(crate) fn nothing_to_read(&self) -> Result<usize, TryReceiveError> {
         match (self.phase(), self.restart) {
             (Phase::Ended(Some(error)), _) => Err(error.clone().into()),
@@ -218,7 +219,7 @@ impl Inner {
         }
     }
 
-    /// The last handle of the association was dropped.
+    /// Notes that the last handle of the association was dropped.
     pub(crate) fn abandon(&mut self, now: Instant) {
         match self.phase() {
             Phase::Pending => self.call(now, |protocol, cx| protocol.abort(cx, &Bytes::new())),
@@ -227,8 +228,8 @@ impl Inner {
         }
     }
 
-    /// Moves packets to `transmits`; gives whether there may be more. What arrives for an association without
-    /// `handles` is discarded, so that its shutdown is not held up.
+    /// Moves packets to `transmits`; returns whether there may be more. Data for an association without `handles` is
+    /// discarded, so that it does not delay its shutdown.
     pub(crate) fn take_transmits(
         &mut self,
         now: Instant,
@@ -248,7 +249,7 @@ impl Inner {
         true
     }
 
-    /// The system refuses to send from `local` to `remote`.
+    /// Notes that the system refuses to send from `local` to `remote`.
     pub(crate) fn refuse_path(&mut self, now: Instant, local: IpAddr, remote: IpAddr) {
         let paths = self.protocol.path_stats();
         if let Some(path) = paths.iter().find(|path| path.local == local && path.remote == remote) {
@@ -257,7 +258,7 @@ impl Inner {
         }
     }
 
-    /// Opens the paths that the system's routes ask for, where that is how addresses are paired.
+    /// Opens the paths of the system's routes, if addresses are paired by route.
     pub(crate) fn follow_routes(&mut self, now: Instant) {
         if self.protocol.config().path_pairing == PathPairing::ByRoute {
             let mut remotes: Vec<_> = self.protocol.path_stats().iter().map(|p| p.remote).collect();
@@ -268,14 +269,14 @@ impl Inner {
         }
     }
 
-    /// Whether the association can learn from a message that packets of `path` were larger than `mtu_bytes`. Where MTUs
-    /// are probed, the packet may have been a probe, and the association judges.
+    /// Whether a report that packets of `path` were larger than `mtu_bytes` is useful to the association. If MTUs are
+    /// probed, the packet may have been a probe, which the association decides.
     fn may_be_too_big(&self, path: &PathStats, mtu_bytes: u32) -> bool {
         let probes = self.protocol.config().pmtu_discovery == Some(PmtuDiscovery::Probe);
         probes || mtu_bytes < path.mtu_bytes
     }
 
-    /// Bounds the MTU of every path by that of its route.
+    /// Limits the MTU of every path to that of its route.
     pub(crate) fn bound_mtus(&mut self, sockets: &SharedSockets, now: Instant) {
         for path in self.protocol.path_stats() {
             if let Some(mtu_bytes) = sockets.route_mtu(path.local, path.remote)
@@ -287,8 +288,8 @@ impl Inner {
         }
     }
 
-    /// Reports to the association what ICMP said about a packet on the path of this `pair` of addresses, local and remote;
-    /// returns whether the association can use it.
+    /// Passes a report of ICMP about a packet on the path of this `pair` of addresses, local and remote; returns
+    /// whether the association used it.
     pub(crate) fn follow_report(
         &mut self,
         now: Instant,

@@ -6,8 +6,8 @@ use tokio::sync::Notify;
 
 use crate::lock::lock;
 
-/// Contents that any task adds to and one task takes. When that task ends, it closes the mailbox, which then takes nothing
-/// more: contents that own the mailbox would otherwise stay alive for ever.
+/// Contents that any task adds to and one task takes. When that task ends, it closes the mailbox, which then accepts
+/// nothing more: contents that own the mailbox would otherwise never be freed.
 #[derive(Debug)]
 pub(crate) struct Mailbox<T> {
     contents: Mutex<Option<T>>,

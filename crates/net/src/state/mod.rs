@@ -1,7 +1,7 @@
-//! What the public handles share with the driver.
+//! The state that public handles share with the driver.
 //!
-//! Locks are held for single calls into the protocol, never across an await. Whoever holds the endpoint's lock may
-//! take an association's, not the other way round.
+//! Locks are held for single calls into the protocol, never across an await. The lock of an association may be taken
+//! under that of the endpoint, not the other way round.
 
 mod association;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Packets on their way from the shard that received them to the one that drives their association.
+//! Packets passed from the shard that received them to that of their association.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use polypath_proto::{Body, Received};
 use super::association::AssociationShared;
 use crate::socket::SOCKET_BUFFER;
 
-/// Most bytes that wait for one shard: as much as a socket keeps while its driver is busy. What comes then is lost, as it
-/// would be there.
+/// Maximum number of bytes that wait for one shard: as many as a socket holds while its driver is busy. Further packets
+/// are lost, as in a socket.
 const MAX_BYTES: usize = SOCKET_BUFFER;
 
-/// Packets of one association that lie one behind the other in memory and came from one address.
+/// Packets of one association that are contiguous in memory and have one source.
 #[derive(Debug)]
 pub(crate) struct Parcel {
     pub(crate) association: Arc<AssociationShared>,
-    /// Where they came from and how; without content.
+    /// Source and encapsulation, without content.
     pub(crate) envelope: Received<'static>,
-    /// What they are part of, or a packet of its own.
+    /// The memory that contains them, or a packet of its own.
     pub(crate) memory: Bytes,
     start: usize,
     end: usize,
-    /// Bytes of each packet but the last, which may be shorter.
+    /// Distance of the packets; the last one may be shorter.
     stride: usize,
 }
 
@@ -36,7 +36,7 @@ impl Parcel {
         (self.end - self.start).div_ceil(self.stride)
     }
 
-    /// Adds the packet at `start..end` of `memory`, if it belongs behind those that are there.
+    /// Adds the packet at `start..end` of `memory`, if it follows the present ones.
     fn extend(&mut self, association: &AssociationShared, part: &Part) -> bool {
         let fits = self.association.id == association.id
             && self.memory.as_ptr() == part.memory.as_ptr()
@@ -50,7 +50,7 @@ impl Parcel {
     }
 }
 
-/// Where a packet lies.
+/// The position of a packet.
 struct Part {
     memory: Bytes,
     start: usize,
@@ -59,7 +59,7 @@ struct Part {
 }
 
 impl Part {
-    /// `stride` is how far packets lie apart in the run that this one is part of.
+    /// `stride` is the distance of packets in the run of this one.
     fn of(received: &Received<'_>, stride: usize) -> Option<Self> {
         let datagram = received.body.datagram().filter(|datagram| !datagram.is_empty())?;
         if let Body::Part { of, .. } = &received.body {
@@ -82,7 +82,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Adds a packet of a run in which packets lie `stride` bytes apart.
+    /// Adds a packet of a run with packets `stride` bytes apart.
     pub(crate) fn add(
         &mut self,
         association: Arc<AssociationShared>,
@@ -110,7 +110,7 @@ impl Inbox {
         self.bytes = 0;
     }
 
-    /// Takes over what is in `other`, if there is room; gives the number of packets that there was none for.
+    /// Takes over the content of `other` as far as there is space; returns the number of packets that did not fit.
     pub(crate) fn append(&mut self, other: &mut Self) -> u64 {
         if self.bytes + other.bytes > MAX_BYTES {
             return other.parcels.iter().map(|parcel| parcel.count() as u64).sum();
@@ -145,7 +145,7 @@ mod tests {
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    /// Two associations that are being set up without a peer.
+    /// Two associations in the handshake, without a peer.
     fn associations() -> [Arc<AssociationShared>; 2] {
         let (clock, bell) = (Clock::start(), Arc::new(Notify::new()));
         let mut context = Context::new(secure_rng().unwrap());
@@ -176,7 +176,7 @@ mod tests {
         let [a, b] = associations();
         let run = Bytes::from((0..100).collect::<Vec<u8>>());
         let mut inbox = Inbox::default();
-        // Packets of 30 bytes; the third one is for somebody else, the last one is shorter.
+        // Packets of 30 bytes; the third one belongs to another association, the last one is shorter.
         for (index, datagram) in run.chunks(30).enumerate() {
             let to = if index == 2 { &b } else { &a };
             add(&mut inbox, to, Body::Part { datagram, of: &run }, 30);

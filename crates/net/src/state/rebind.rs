@@ -5,11 +5,11 @@ use tokio::sync::oneshot;
 
 use crate::error::BindError;
 
-/// A request of a handle, and where its outcome goes.
+/// A request of a handle, and the receiver of its result.
 #[derive(Debug)]
 pub(crate) struct Rebind {
     pub(crate) change: LocalAddressChange,
-    /// The interface to bind an added address to; if `None`, the one that it was bound to before, if any.
+    /// The interface for an added address; `None`: the previous one, if any.
     pub(crate) device: Option<String>,
     pub(crate) done: oneshot::Sender<Result<(), BindError>>,
 }

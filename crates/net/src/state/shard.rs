@@ -1,4 +1,4 @@
-//! The tasks that drive associations, as other tasks see them.
+//! The tasks that drive associations, as seen by other tasks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use super::parcel::Inbox;
 use crate::lock::lock;
 use crate::stats::EndpointStats;
 
-/// A task that drives associations, as other tasks see it.
+/// A task that drives associations, as seen by other tasks.
 #[derive(Debug)]
 pub(crate) struct ShardShared {
     /// Associations that may have output. Closed when the task has ended.
@@ -22,7 +22,7 @@ pub(crate) struct ShardShared {
     work: Arc<Notify>,
     /// Its counters.
     stats: Mutex<EndpointStats>,
-    /// Number of associations that it drives.
+    /// Number of its associations.
     load: AtomicUsize,
 }
 
@@ -38,7 +38,7 @@ impl ShardShared {
         }
     }
 
-    /// What wakes the task.
+    /// The notification that wakes the task.
     pub(crate) fn bell(&self) -> &Arc<Notify> {
         &self.work
     }
@@ -105,8 +105,8 @@ impl Shards {
         self.get(0)
     }
 
-    /// The shard that gets the next association: the one with the fewest, the first among equals, since packets for
-    /// others take one step more. Counts the association.
+    /// The shard of the next association: the one with the fewest, the first among equals, since packets for others
+    /// take one step more. Counts the association.
     pub(super) fn choose(&self) -> (usize, Arc<Touched>) {
         let load = |shard: &ShardShared| shard.load.load(Ordering::Relaxed);
         let least = self.iter().enumerate().min_by_key(|(index, shard)| (load(shard), *index));

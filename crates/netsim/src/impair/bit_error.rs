@@ -1,4 +1,4 @@
-//! Single bits arrive wrong.
+//! Bit errors.
 
 use std::ops::Range;
 
@@ -18,15 +18,15 @@ use crate::{Chance, Stream, Streams};
 pub struct BitErrorConfig {
     /// Probability per bit.
     pub rate: Fraction,
-    /// What becomes of a packet that was hit.
+    /// What happens to a packet with a bit error.
     #[cfg_attr(feature = "serde", serde(default))]
     pub damaged: Damaged,
-    /// Where a packet that is delivered is damaged.
+    /// Position of the error in a packet that is delivered.
     #[cfg_attr(feature = "serde", serde(default))]
     pub within: Within,
 }
 
-/// What becomes of a packet with a bit error.
+/// What happens to a packet with a bit error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -35,14 +35,14 @@ pub struct BitErrorConfig {
     serde(rename_all = "kebab-case")
 )]
 pub enum Damaged {
-    /// The link finds it and drops the packet, as links with a frame check sequence do.
+    /// The link detects the error and drops the packet, like links with a frame check sequence.
     #[default]
     Dropped,
-    /// It is delivered with one bit wrong; the receiver has to find out.
+    /// The packet is delivered with one wrong bit; the receiver must detect it.
     Delivered,
 }
 
-/// Which bits of a packet can be wrong.
+/// Position of a bit error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -51,10 +51,10 @@ pub enum Damaged {
     serde(rename_all = "kebab-case")
 )]
 pub enum Within {
-    /// Those of the transport checksum: sure to be found, with everything else as it was sent.
+    /// In the transport checksum: always detected, and the rest of the packet stays intact.
     #[default]
     Checksum,
-    /// All of the transport packet.
+    /// Anywhere in the transport packet.
     Anywhere,
 }
 

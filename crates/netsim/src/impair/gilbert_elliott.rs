@@ -1,11 +1,11 @@
-//! Losses in bursts: a channel with a good and a bad state.
+//! Burst losses: a channel with a good and a bad state.
 
 use polypath_units::Fraction;
 
 use crate::{Chance, DropCause, Stream, Streams};
 
-/// The model of Gilbert (1960) and Elliott (1963): a Markov chain of two states that moves once per packet, and a
-/// probability of loss in each. A channel begins in the good state.
+/// Burst losses by the model of Gilbert (1960) and Elliott (1963): a Markov chain of two states with a loss probability
+/// each, and one transition per packet. A channel begins in the good state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -17,10 +17,10 @@ use crate::{Chance, DropCause, Stream, Streams};
     )
 )]
 pub struct GilbertElliottConfig {
-    /// Probability per packet of going from the good state to the bad one; often called p.
+    /// Probability per packet of a transition from the good to the bad state; often called p.
     pub to_bad: Fraction,
-    /// Probability per packet of going from the bad state to the good one; often called r. Bursts last 1 / r packets in
-    /// the mean.
+    /// Probability per packet of a transition from the bad to the good state; often called r. The mean length of a
+    /// burst is 1 / r packets.
     pub to_good: Fraction,
     /// Probability of loss in the good state; often written 1 - k.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -36,7 +36,7 @@ fn always() -> Fraction {
 }
 
 impl GilbertElliottConfig {
-    /// Part of the packets that is lost in the long run.
+    /// Long-run fraction of lost packets.
     pub fn mean_loss(&self) -> f64 {
         let (to_bad, to_good) = (self.to_bad.as_f64(), self.to_good.as_f64());
         let moves = to_bad + to_good;

@@ -1,4 +1,4 @@
-//! Delays that vary from packet to packet.
+//! Jitter.
 
 use polypath_units::{Duration, Instant};
 use rand_core::Rng;
@@ -17,9 +17,9 @@ use crate::{Stream, Streams};
     )
 )]
 pub struct JitterConfig {
-    /// How it is distributed.
+    /// Distribution of the delay.
     pub extra: Distribution,
-    /// Whether it may reorder packets.
+    /// Whether packets can be reordered.
     #[cfg_attr(feature = "serde", serde(default))]
     pub order: JitterOrder,
 }
@@ -36,9 +36,9 @@ pub struct JitterConfig {
     )
 )]
 pub enum Distribution {
-    /// Each time in a range is as likely as any other.
+    /// Uniform.
     Uniform(Uniform),
-    /// Normal, without what lies below zero (INET `truncnormal`).
+    /// Normal, truncated at zero (INET `truncnormal`).
     Normal(Normal),
 }
 
@@ -82,10 +82,10 @@ pub struct Normal {
     serde(rename_all = "kebab-case")
 )]
 pub enum JitterOrder {
-    /// A packet arrives no earlier than the one before it: what delays one delays those behind it, as a queue does.
+    /// A packet arrives no earlier than the one before it, as behind a queue.
     #[default]
     Keep,
-    /// Each packet has its own delay, so that packets are reordered.
+    /// Each packet has its own delay, so packets can be reordered.
     Overtake,
 }
 

@@ -1,4 +1,4 @@
-//! Packets that are lost because the configuration names them.
+//! Losses of packets given by number.
 
 use thiserror::Error;
 

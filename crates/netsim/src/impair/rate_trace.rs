@@ -36,10 +36,10 @@ pub struct RateTrace {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AfterEnd {
-    /// The last row holds on.
+    /// The last row stays valid.
     #[default]
     Hold,
-    /// It begins anew. The last row holds as long as the one before it.
+    /// The table starts again. The last row is valid for as long as the one before it.
     Repeat,
 }
 

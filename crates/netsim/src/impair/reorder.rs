@@ -1,10 +1,10 @@
-//! Some packets take longer.
+//! Random reordering.
 
 use polypath_units::{Duration, Fraction};
 
 use crate::{Chance, Stream, Streams};
 
-/// Random packets arrive later than those behind them.
+/// Random packets get an extra delay, and arrive after packets sent later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -18,7 +18,7 @@ use crate::{Chance, Stream, Streams};
 pub struct ReorderingConfig {
     /// Probability per packet.
     pub probability: Fraction,
-    /// How much later it arrives.
+    /// The extra delay.
     pub extra_delay: Duration,
 }
 

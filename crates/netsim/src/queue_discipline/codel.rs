@@ -8,11 +8,11 @@ use super::managed::{QueueAct, Waiting};
 use super::{EcnMarking, Limit, QueueLevel};
 use crate::DropCause;
 
-/// Controlled delay (RFC 8289): packets are dropped as they leave the queue, once all that left for an interval had
-/// waited longer than the target, and then at intervals that shrink with the square root of the number of drops.
+/// Controlled delay (RFC 8289): packets are dropped when they leave the queue, once all packets of an interval were
+/// delayed for longer than the target, and then at intervals that shrink with the square root of the number of drops.
 ///
-/// Times are exact to the nanosecond. The test whether no more than a packet of full length is left goes by the longest
-/// packet that has come so far.
+/// Times are exact to the nanosecond. The check that at most one full-sized packet is queued uses the longest packet
+/// seen so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
     feature = "serde",
@@ -21,11 +21,11 @@ use crate::DropCause;
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodelConfig {
-    /// Time to wait that is acceptable (RFC 8289 `TARGET`).
+    /// Acceptable queueing delay (RFC 8289 `TARGET`).
     pub target: Duration,
-    /// Time in which an end point can be expected to react (RFC 8289 `INTERVAL`).
+    /// Time within which an end point can react (RFC 8289 `INTERVAL`).
     pub interval: Duration,
-    /// How much may wait in any case.
+    /// Limit of the queue.
     pub limit: Limit,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: EcnMarking,

@@ -10,12 +10,11 @@ use super::managed::{QueueAct, Waiting};
 use super::{EcnMarking, QueueLevel};
 use crate::{DropCause, Streams};
 
-/// Fair queueing with controlled delay (RFC 8290): flows are hashed to queues that take turns by deficit round robin, those
-/// that begin to send first, each under the law of CoDel. Where too much waits, up to half of the longest queue is dropped
-/// from its head.
+/// Fair queueing with controlled delay (RFC 8290): flows are hashed to queues, which are served by deficit round robin,
+/// new ones first, and controlled by CoDel. Beyond the limit, up to half of the longest queue is dropped from its head.
 ///
-/// A flow is a pair of addresses, the protocol and a pair of ports. The hash depends on the seed of the run and the name
-/// of the channel.
+/// A flow is a pair of addresses, the protocol and a pair of ports. The hash depends on the seed of the run and the
+/// name of the channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
     feature = "serde",
@@ -24,17 +23,17 @@ use crate::{DropCause, Streams};
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FqCodelConfig {
-    /// Time to wait that is acceptable.
+    /// Acceptable queueing delay.
     pub target: Duration,
-    /// Time in which an end point can be expected to react.
+    /// Time within which an end point can react.
     pub interval: Duration,
-    /// Packets that may wait in all queues together.
+    /// Maximum number of packets in all queues together.
     pub limit: u64,
     /// Number of queues.
     pub flows: u32,
-    /// Bytes that a queue may send in each of its turns.
+    /// Bytes that a queue may send per turn.
     pub quantum: ByteCount,
-    /// Most packets that are dropped at once where too much waits.
+    /// Maximum number of packets dropped at once when the limit is exceeded.
     pub drop_batch: u64,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: EcnMarking,

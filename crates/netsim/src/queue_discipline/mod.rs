@@ -1,4 +1,4 @@
-//! What waits, in which order, and what is dropped when too much does.
+//! Queue disciplines.
 
 mod codel;
 mod drop_tail;
@@ -52,7 +52,7 @@ impl QueueConfig {
     }
 }
 
-/// How much may wait.
+/// Limit of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -61,9 +61,9 @@ impl QueueConfig {
     serde(rename_all = "kebab-case", expecting = "a limit, for example { packets = 100 }")
 )]
 pub enum Limit {
-    /// That many packets of any length.
+    /// Packets of any length.
     Packets(u64),
-    /// That many bytes of IP packets, headers included, framing not.
+    /// Bytes of IP packets, with headers and without framing.
     Bytes(ByteCount),
 }
 
@@ -94,7 +94,7 @@ impl Limit {
     }
 }
 
-/// What a queue does to a packet of which it would drop one, if the frame is ECN-capable (RFC 3168).
+/// What a queue does with an ECN-capable packet that it would drop (RFC 3168).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(
     feature = "serde",
@@ -103,10 +103,10 @@ impl Limit {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EcnMarking {
-    /// It drops it all the same.
+    /// It drops the packet.
     #[default]
     Off,
-    /// It marks it with "congestion experienced" instead.
+    /// It marks the packet with "congestion experienced" instead.
     On,
 }
 

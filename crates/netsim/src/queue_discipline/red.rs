@@ -11,18 +11,17 @@ use crate::{DropCause, Stream, Streams};
 
 /// Random early detection (Floyd, Jacobson: Random Early Detection Gateways for Congestion Avoidance, 1993).
 ///
-/// Every arrival moves an exponentially weighted average of the queue. Below `min` nothing is dropped; from there to
-/// `max` an arriving packet is dropped with a probability that grows to `max_p` and with the number of packets since the last
-/// drop, so that drops are spread evenly; from `max` on every packet is dropped (see [`AboveMax`]). The queue that is averaged, like
-/// the limit, is what **waits**, without the packet being sent.
+/// Every arrival updates an exponentially weighted average of the queue. Below `min`, nothing is dropped. Between `min`
+/// and `max`, an arriving packet is dropped with a probability that grows to `max_p`, and with the number of packets
+/// since the last drop, so that drops are evenly spaced. From `max` on, every packet is dropped (see [`AboveMax`]).
+/// Average and limit do not count the packet being transmitted.
 ///
-/// After a time without anything to send the average falls as if as many packets of `mean_packet` had arrived as could have
-/// been sent in that time, each to an empty queue, and the arriving one on top (ns-2 does the same; INET takes packets per
-/// second as a parameter instead).
+/// After an idle time, the average falls as if packets of `mean_packet` had arrived at an empty queue throughout that
+/// time, and the arriving packet after them (like ns-2; INET has packets per second as a parameter instead).
 ///
-/// The defaults are those of the papers on CMT-SCTP (Dreibholz et al. 2010): thresholds of 20 and 80 packets, weight 0.002,
-/// 2 %. The ns-2 names are `thresh_`, `maxthresh_`, `q_weight_`, 1 / `linterm_` and `mean_pktsize_`; those of INET are
-/// `minth`, `maxth`, `wq`, `maxp`, `packetCapacity`.
+/// The defaults are those of the papers on CMT-SCTP (Dreibholz et al. 2010): thresholds of 20 and 80 packets, weight
+/// 0.002, 2 %. The ns-2 names are `thresh_`, `maxthresh_`, `q_weight_`, 1 / `linterm_` and `mean_pktsize_`; those of
+/// INET are `minth`, `maxth`, `wq`, `maxp`, `packetCapacity`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
     feature = "serde",
@@ -31,26 +30,26 @@ use crate::{DropCause, Stream, Streams};
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RedConfig {
-    /// Average from which on packets are dropped.
+    /// Average from which packets are dropped at random.
     pub min: Limit,
-    /// Average from which on the probability of drops is no longer that of the slope up to `max_p`.
+    /// Average from which `above_max` applies.
     pub max: Limit,
-    /// How much may wait in any case; a packet that exceeds it is dropped as by drop-tail.
+    /// Limit of the queue itself; packets beyond it are dropped, as with drop-tail.
     pub limit: Limit,
     /// Weight of each arrival in the average.
     pub weight: Fraction,
-    /// Probability of a drop, before it is spread, where the average reaches `max`.
+    /// Probability of a drop when the average reaches `max`, before drops are spread evenly.
     pub max_p: Fraction,
-    /// What happens above `max`.
+    /// What happens from `max` on.
     pub above_max: AboveMax,
-    /// Mean length of packets: how many could have been sent in an idle time; where thresholds are in bytes, also the
-    /// length of a packet that is dropped with the plain probability, others in proportion to theirs.
+    /// Mean length of packets, from which the number of packets in an idle time is computed. With thresholds in bytes,
+    /// it is also the length for which the probability holds; for other lengths, the probability is proportional.
     pub mean_packet: ByteCount,
-    /// Whether ECN-capable packets are marked where others are dropped at random.
+    /// Whether ECN-capable packets are marked instead of dropped at random.
     pub ecn: EcnMarking,
 }
 
-/// What happens to packets where the average is at `max` or above.
+/// What happens to packets when the average is at `max` or above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(
     feature = "serde",
@@ -59,10 +58,10 @@ pub struct RedConfig {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AboveMax {
-    /// Each is dropped, as in the paper of 1993.
+    /// All packets are dropped, as in the paper of 1993.
     #[default]
     Drop,
-    /// The probability grows further, from `max_p` to one at twice `max` (ns-2 `gentle_`, its default since 2001).
+    /// The probability grows from `max_p` to one at twice `max` (ns-2 `gentle_`, its default since 2001).
     Gentle,
 }
 

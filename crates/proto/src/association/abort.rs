@@ -42,18 +42,18 @@ impl Association {
         self.end_with(cx, (tag != 0).then_some(abort), end);
     }
 
-    /// T5-shutdown-guard expired (RFC 9260 section 9.2). The peer is told why, since it may still be there.
+    /// T5-shutdown-guard expired (RFC 9260 section 9.2). The ABORT tells the peer, which may still exist.
     pub(super) fn give_up_shutdown(&mut self, cx: &mut Cx<'_>) {
         let causes = Causes::build([Cause::ProtocolViolation(b"shutdown took too long")]);
         self.end_with(cx, self.abort_chunk(causes), AssociationEnd::ShutdownTimeout);
     }
 
-    /// Gives up: the peer does not answer. It is told, in case it still listens.
+    /// The peer does not answer. An ABORT is sent in case that it still receives.
     pub(super) fn fail(&mut self, cx: &mut Cx<'_>, end: AssociationEnd) {
         self.end_with(cx, self.abort_chunk(Causes::empty()), end);
     }
 
-    /// An ABORT, if the peer has told its tag.
+    /// An ABORT, if the peer's tag is known.
     fn abort_chunk(&self, causes: Causes<'static>) -> Option<Control> {
         let abort = Chunk::Abort(Abort { reflected_tag: false, causes });
         self.state.peer().map(|_| Control::to_peer(abort, To::Best))

@@ -18,12 +18,12 @@ use crate::{AuthenticationChange, Body, Event, KeyError, PathId};
 /// What an association with authentication has.
 #[derive(Debug)]
 pub(super) struct Authentication {
-    /// What this side told, or tells again.
+    /// What this side announces.
     own: AuthOffer,
     keys: SharedKeys,
     /// Keys with which packets of the peer were authenticated, so that each is reported once.
     of_peer: SmallVec<[u16; 2]>,
-    /// What both sides agreed on; not before the peer has told what it wants.
+    /// The agreement of both sides, once the peer's announcement is known.
     session: Option<Session>,
 }
 
@@ -48,7 +48,7 @@ impl Authentication {
         Some(Box::new(Self { own, keys, of_peer, session: None }))
     }
 
-    /// What this side tells in its INIT.
+    /// What this side announces in its INIT.
     pub(super) fn own(&self) -> &AuthOffer {
         &self.own
     }
@@ -92,7 +92,7 @@ impl Association {
         Ok(())
     }
 
-    /// Forbids a key for what is sent. [`AuthenticationChange::KeyUnused`] follows.
+    /// Stops the use of a key for sending. [`AuthenticationChange::KeyUnused`] follows.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Association {
         Ok(())
     }
 
-    /// Identifier of the shared key that authenticates what is sent; `None` without authentication.
+    /// Identifier of the shared key that authenticates sent packets; `None` without authentication.
     pub fn active_key(&self) -> Option<u16> {
         self.auth.as_ref().filter(|auth| auth.session.is_some()).map(|auth| auth.keys.active())
     }
@@ -164,7 +164,7 @@ impl Association {
         self.auth.as_ref()?.session.as_ref()
     }
 
-    /// Takes over what both sides told. The keys stay those of the association if it has some.
+    /// Takes over the announcements of both sides. The keys stay those of the association if it has some.
     pub(super) fn settle_authentication(&mut self, pair: Option<AuthPair>) {
         let Some(pair) = pair else {
             if let Some(auth) = &mut self.auth {
@@ -230,7 +230,7 @@ impl Association {
         }
     }
 
-    /// Whether nothing in a packet has to be authenticated, nor is there any AUTH, so that all of it is admitted.
+    /// Whether a packet contains neither AUTH nor chunks that must be authenticated, so that all of it is accepted.
     #[inline]
     pub(super) fn is_unguarded(&self, body: &Body<'_>) -> bool {
         let Some(session) = self.session() else { return true };

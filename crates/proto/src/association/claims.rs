@@ -5,16 +5,16 @@ use crate::receive::Receiver;
 use crate::{ClaimError, Cx, Event, ReceivedMessage, StreamClaim};
 
 impl Association {
-    /// Claims what the peer sends on a stream: messages that wait, and those to come, no longer come with
-    /// [`receive`](Self::receive), but with [`receive_claimed`](Self::receive_claimed). So a stream whose reader is slow does not
-    /// delay the others. [`Event::StreamReadable`] tells of messages.
+    /// Claims the data of a stream: its waiting and future messages are returned by
+    /// [`receive_claimed`](Self::receive_claimed) instead of [`receive`](Self::receive). A slow reader of the stream
+    /// then does not delay other streams. [`Event::StreamReadable`] announces messages.
     ///
-    /// All streams share the receive window (RFC 9260 section 6.2): what one of them holds, the others cannot use. See
+    /// All streams share the receive window (RFC 9260 section 6.2); unread data of one reduces it for the others. See
     /// [`limit_claim`](Self::limit_claim).
     ///
     /// # Errors
     ///
-    /// If the association is not established yet, the stream does not exist, or it is claimed.
+    /// The association is not established yet, the stream does not exist, or it is claimed.
     pub fn claim_stream(&mut self, stream: u16) -> Result<StreamClaim, ClaimError> {
         let count = self.streams.inbound.max(self.streams.outbound);
         let receiver = self.state.receiver_mut().ok_or(ClaimError::NotEstablished)?;
@@ -26,8 +26,8 @@ impl Association {
         Ok(claim)
     }
 
-    /// Claims the stream of the message that [`receive`](Self::receive) would give. If there is none, [`Event::Readable`] follows
-    /// when there is.
+    /// Claims the stream of the next message for [`receive`](Self::receive). If there is none, [`Event::Readable`]
+    /// follows when there is.
     pub fn claim_next_stream(&mut self) -> Option<(u16, StreamClaim)> {
         let claimed = self.state.receiver_mut()?.claim_next();
         match claimed {
@@ -37,7 +37,7 @@ impl Association {
         claimed
     }
 
-    /// Ends a claim. Messages that wait come with [`receive`](Self::receive) again, behind those that are there.
+    /// Ends a claim. Waiting messages are returned by [`receive`](Self::receive) again, after the present ones.
     pub fn release_claim(&mut self, claim: StreamClaim) {
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.release_claim(claim);
@@ -62,13 +62,13 @@ impl Association {
         Some(message)
     }
 
-    /// Whether nothing more comes behind the messages that wait: the peer has let the stream begin anew (RFC 6525), and what it
-    /// sends there from now on is not part of this claim.
+    /// Whether nothing follows the waiting messages: the peer has reset the stream (RFC 6525), and later data is not
+    /// part of this claim.
     pub fn claim_has_ended(&self, claim: StreamClaim) -> bool {
         self.state.receiver().is_some_and(|receiver| receiver.claim_has_ended(claim))
     }
 
-    /// How many of the messages that wait in a claimed stream are from before the peer's restart. They come first.
+    /// Number of waiting messages of a claimed stream from before the peer's restart. They come first.
     pub fn claimed_before_restart(&self, claim: StreamClaim) -> usize {
         self.state.receiver().map_or(0, |receiver| receiver.claimed_from_before(claim))
     }
@@ -78,8 +78,8 @@ impl Association {
         self.state.receiver().map_or(0, |receiver| receiver.claimed_discarded(claim))
     }
 
-    /// Bounds what a claimed stream may hold of the receive window: while its messages have more than so many bytes, the oldest is
-    /// discarded, but for the newest one. With 0 all are discarded, and with `None` there is no bound.
+    /// Limits the share of the receive window of a claimed stream: while its messages have more bytes than this, the
+    /// oldest is discarded, except the newest one. 0: all are discarded; `None`: unlimited.
     pub fn limit_claim(&mut self, claim: StreamClaim, bytes: Option<usize>) {
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.limit_claim(claim, bytes);
@@ -89,8 +89,7 @@ impl Association {
         }
     }
 
-    /// Ends a claim whose stream nobody wants: what the peer sends there is discarded until it lets the stream begin anew, or the
-    /// stream is claimed again.
+    /// Ends a claim and discards data of the stream until the peer resets the stream, or it is claimed again.
     pub fn discard_claim(&mut self, claim: StreamClaim) {
         if let Some(receiver) = self.state.receiver_mut() {
             receiver.discard_claim(claim);

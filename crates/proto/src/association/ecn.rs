@@ -45,8 +45,8 @@ impl Association {
         }
     }
 
-    /// Adds the echoes that wait, which stand before the acknowledgement: afterwards the sender may not know any more on which path the
-    /// marked packet went (section 5.3).
+    /// Adds pending echoes before the acknowledgement: afterwards the sender may no longer know the path of the marked
+    /// packet (section 5.3).
     pub(super) fn push_echoes(&self, packet: &mut PacketBuilder<'_>) {
         let Some(peer) = self.state.peer() else { return };
         for echo in peer.echoes.chunks() {

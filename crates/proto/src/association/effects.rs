@@ -86,8 +86,8 @@ impl Association {
         }
     }
 
-    /// Everything that was outstanding on `path` has moved away, so no timer would ever find out that the path is dead:
-    /// a heartbeat probes it, and has an RTO to come back.
+    /// Everything outstanding on `path` was rescheduled, so no timer would detect that the path is dead: a heartbeat
+    /// probes it, which must be answered within an RTO.
     fn watch_emptied_path(&mut self, cx: &mut Cx<'_>, path: PathId) {
         if self.paths[path].heartbeat.outstanding.is_none() {
             self.send_heartbeat(cx, path);

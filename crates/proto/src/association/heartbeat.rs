@@ -87,7 +87,7 @@ impl Association {
             let before = self.paths[path].reach;
             let rtt = &mut self.transmitter.paths[path].rtt;
             let had_its_time = expired.is_some_and(|sent| cx.now.since(sent.at) >= rtt.rto());
-            // A path that has failed beside others that work is asked more often than its timer would.
+            // A failed path is probed more often than by its timer while other paths work.
             let asks_often = self.config.policies.failover.outage_probe_interval.is_some();
             let is_error = !asks_often
                 || self.outage.is_on()
@@ -169,7 +169,7 @@ impl Association {
         if path.reach.is_confirmed() { None } else { self.trial_over_until(path.remote) }
     }
 
-    /// An address that the peer has added has not answered. Whether nothing more goes there for now.
+    /// An address that the peer has added has not answered. Whether nothing more is sent there for now.
     #[cold]
     fn is_trial_over(&mut self, cx: &mut Cx<'_>, id: PathId) -> bool {
         let is_last = self.paths.usable().is_empty();
@@ -179,8 +179,8 @@ impl Association {
         !self.retry_trial(cx.now, id, is_last)
     }
 
-    /// Whether nobody will ever be found there: a private address in the list of a peer that is not in a private network of ours, and that
-    /// no heartbeat has found. Whoever has that address there is not the peer.
+    /// Whether no heartbeat can ever reach the peer there: a private address, listed by a peer that is not in a private
+    /// network of ours, that no heartbeat has confirmed. Any host with that address here is another one.
     fn is_hopeless(&self, id: PathId) -> bool {
         let path = &self.paths[id];
         path.reach == Reach::Inactive(Reason::NeverConfirmed)
@@ -199,7 +199,7 @@ impl Association {
                 && sending.last_data_sent.is_some_and(|last| now.since(last) < interval)
     }
 
-    /// Whether an INIT went to the path, and nothing has told its round trip yet.
+    /// Whether an INIT was sent on the path, and its round-trip time is still unknown.
     fn left_init_unanswered(&self, path: PathId) -> bool {
         self.config.policies.handshake == HandshakePaths::AllPaths
             && self.paths[path].init != InitTry::None
@@ -223,7 +223,7 @@ impl Association {
         self.schedule_heartbeat(cx, path);
     }
 
-    /// Within an RTO a heartbeat asks whether anybody is there, unless data does.
+    /// Sends a heartbeat within an RTO to test the path, unless data does.
     pub(super) fn ask_soon(&mut self, now: Instant, id: PathId) {
         let path = &mut self.paths[id];
         if path.reach.is_active() {
@@ -231,13 +231,13 @@ impl Association {
         }
     }
 
-    /// Next heartbeat: on a path to be confirmed, a potentially failed one, one that the system or its host refused, or that
-    /// left an INIT unanswered, after its RTO, else after HB.interval plus the RTO, give or take half of it. New data may wait for
-    /// the answer, so that a lost one must not take an interval.
+    /// Time of the next heartbeat: the RTO after the last one for a path that is unconfirmed, potentially failed,
+    /// refused by the system or the host, or that has left an INIT unanswered; else HB.interval plus the RTO, plus or
+    /// minus half of it. New data may wait for the answer, so a lost one must not cost an interval.
     ///
-    /// Without heartbeats a path that failed is probed all the same, at its RTO, which backs off up to RTO.Max. The
-    /// interval governs the watching of idle paths (RFC 9260 section 8.3); nothing else would find out that a failed
-    /// path works again, since data goes elsewhere (section 8.2), and it would be lost for good.
+    /// Without heartbeats, a failed path is still probed, at its RTO, which backs off up to RTO.Max. The interval is
+    /// for idle paths (RFC 9260 section 8.3); otherwise nothing would detect that a failed path works again, since data
+    /// is sent elsewhere (section 8.2), and it would be lost for good.
     #[inline(never)]
     pub(super) fn schedule_heartbeat(&mut self, cx: &mut Cx<'_>, id: PathId) {
         if self.is_hopeless(id) {
@@ -273,7 +273,7 @@ impl Association {
         self.probe_failed_soon(cx.now, id);
     }
 
-    /// Answers a HEARTBEAT on the path it came from, to the address it came from.
+    /// Answers a HEARTBEAT on the path and to the address from which it arrived.
     pub(super) fn handle_heartbeat(
         &mut self,
         cx: &mut Cx<'_>,
@@ -298,7 +298,8 @@ impl Association {
         self.queue_control(Chunk::HeartbeatAck(info.clone().into_owned()), to);
     }
 
-    /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path, or one that was sent to where it comes from.
+    /// Accepts a HEARTBEAT ACK if it echoes the nonce of the last heartbeat on its path, or one that was sent to its
+    /// source.
     pub(super) fn handle_heartbeat_ack(
         &mut self,
         cx: &mut Cx<'_>,

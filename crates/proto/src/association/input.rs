@@ -43,16 +43,16 @@ pub(super) enum Flow {
 #[derive(Clone, Copy)]
 pub(super) struct ArrivedPacket<'a> {
     pub(super) path: PathId,
-    /// Lent: few chunks want to know where they came from.
+    /// Borrowed: few chunks need their source.
     received: &'a Received<'a>,
-    /// Where it came from, if that is not where the path's packets go.
+    /// The source, if that is not the destination of the path.
     pub(super) stranger: Option<Stranger>,
     position: usize,
     tag: u32,
 }
 
 impl ArrivedPacket<'_> {
-    /// The addresses between which it came, and how it was carried.
+    /// The addresses between which it was sent, and its encapsulation.
     pub(super) fn place(&self) -> Location {
         let Received { local, remote, encapsulation, .. } = *self.received;
         Location { local, remote, encapsulation }
@@ -141,7 +141,7 @@ impl Association {
                     Body::Part { of, .. } => Some(*of),
                     _ => None,
                 };
-                // The endpoint verified the checksum before it looked at anything else.
+                // The endpoint has verified the checksum.
                 let Ok(view) = PacketView::parse(bytes, ChecksumPolicy::Ignore) else {
                     return self.refuse(&arrival);
                 };
@@ -246,14 +246,14 @@ impl Association {
         (admission, flow)
     }
 
-    /// What stands at this position is not believed, nor what follows it. Returns whether anything before it was.
+    /// The chunk at this position and those after it are rejected. Returns whether any before it was accepted.
     fn refuse(&mut self, at: &ArrivedPacket<'_>) -> bool {
         self.stats.seldom.packets_discarded += 1;
         at.position > 0
     }
 
-    /// The path that a packet came on. A packet from an address that is no path's (its source was rewritten on the
-    /// way, or the peer used another of its addresses) counts for the primary.
+    /// The path of a packet. A packet from an address without a path (its source was rewritten in the network, or the
+    /// peer used another of its addresses) counts for the primary path.
     fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
         self.paths
             .find_place(received.local, received.remote, received.encapsulation)
@@ -263,7 +263,7 @@ impl Association {
     fn end_packet(&mut self, cx: &mut Cx<'_>, path: PathId) {
         let shutdown_sent = matches!(self.state.phase(), Some(ConnectedPhase::ShutdownSent(_)));
         if shutdown_sent {
-            // RFC 9260 section 9.2: a peer that still has something to send is there.
+            // RFC 9260 section 9.2: a peer that still sends data exists.
             self.peer_answered(cx.now);
         }
         let Some(receiver) = self.state.receiver_mut() else { return };
@@ -301,7 +301,7 @@ impl Association {
                 let acked = transmitter.on_sack(&mut send_cx, sack, arrival.path);
                 self.acknowledged(cx, acked);
             }
-            // Whoever sends one without having agreed to it says what it means all the same.
+            // Accepted even without negotiation; its meaning is clear.
             Chunk::NrSack(nr_sack) if self.state.may_send_data() => {
                 let (transmitter, mut send_cx) = self.sending(cx);
                 let acked = transmitter.on_nr_sack(&mut send_cx, nr_sack, arrival.path);
@@ -355,8 +355,8 @@ impl Association {
             | Chunk::Asconf(_)
             | Chunk::AsconfAck(_)
             | Chunk::ReConfig(_) => return self.handle_unsupported(chunk, arrival.path),
-            // INIT and COOKIE ECHO concern the endpoint, which settles collisions. PAD carries nothing. The rest
-            // was not agreed on, or comes in a state in which it means nothing.
+            // INIT and COOKIE ECHO concern the endpoint, which resolves collisions. PAD has no content. The rest was
+            // not negotiated, or arrives in a state in which it has no meaning.
             _ => {}
         }
         Flow::Continue
@@ -392,7 +392,7 @@ impl Association {
         self.handle_user_data(cx, (tsn, bytes), path, |receiver| receiver.on_data(data))
     }
 
-    /// User data arrived in a chunk with this TSN and so many bytes, which `take` takes in.
+    /// User data arrived in a chunk with this TSN and this many bytes, which `take` processes.
     #[inline(always)]
     pub(super) fn handle_user_data(
         &mut self,
@@ -443,7 +443,7 @@ impl Association {
         match acked {
             AckOutcome::Applied => self.apply_effects(cx),
             AckOutcome::Stale => {}
-            // It may be from before the TSNs began anew.
+            // It may date from before the reset of the TSNs.
             AckOutcome::Refused(SackProblem::AcknowledgesUnsent(_)) if self.has_renumbered() => {
                 self.stats.seldom.packets_discarded += 1;
             }
@@ -490,7 +490,8 @@ impl Association {
         self.events.push_if_few(Event::RemoteError(causes.as_slice().into()));
     }
 
-    /// The peer has offered FORWARD-TSN and does not know the chunk: what it would have passed is sent, where it is still there.
+    /// The peer has offered FORWARD-TSN and does not support the chunk: data that it would have skipped is sent, if
+    /// still available.
     #[cold]
     fn forward_tsn_rejected(&mut self, cx: &mut Cx<'_>) {
         let (transmitter, mut send_cx) = self.sending(cx);

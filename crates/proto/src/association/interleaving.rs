@@ -26,7 +26,7 @@ impl Association {
         self.handle_user_data(cx, (tsn, bytes), path, |receiver| receiver.on_i_data(data))
     }
 
-    /// I-FORWARD-TSN, which goes with I-DATA only.
+    /// Handles I-FORWARD-TSN, which requires I-DATA.
     pub(super) fn handle_i_forward_tsn(
         &mut self,
         cx: &mut Cx<'_>,
@@ -51,7 +51,7 @@ impl Association {
         Flow::Continue
     }
 
-    /// FORWARD-TSN, which goes with DATA only. It means nothing if only one side has it.
+    /// Handles FORWARD-TSN, which requires DATA. It has no effect if only one side supports it.
     pub(super) fn handle_forward_tsn(&mut self, cx: &mut Cx<'_>, forward: &ForwardTsn<'_>) -> Flow {
         if !self.state.accepts_data() {
             return Flow::Continue;

@@ -89,9 +89,9 @@ pub struct Association {
     config: SharedConfig,
     identity: Identity,
     state: State,
-    /// The state that the probe was told of last.
+    /// The state last reported to the probe.
     reported_state: AssociationState,
-    /// Random numbers that stand for this association in cookies made while it exists (RFC 9260 section 5.2.2).
+    /// Random numbers that represent this association in cookies made while it exists (RFC 9260 section 5.2.2).
     tie_tags: TieTags,
     streams: Streams,
     /// Addresses of the paths, and whether these work.
@@ -117,7 +117,7 @@ pub struct Association {
     tuning: Lazy<Tuning>,
     /// When and where the discovery of path MTUs has something to do.
     mtu_work: MtuWork,
-    /// The user was told that messages wait and has not emptied the queue since.
+    /// The user was notified of messages and has not emptied the queue since.
     readable_told: bool,
     /// What limits reports of damaged packets.
     reports_allowed: Allowance,
@@ -127,14 +127,14 @@ pub struct Association {
     reconfig: Option<Box<Reconfiguration>>,
     /// Where both sides have address reconfiguration.
     address_changes: Option<Box<AddressChanges>>,
-    /// What the peer's program tells this side's, if anything. Apart, they fit between other fields.
+    /// The adaptation code point of the peer's program, if any. Stored separately from the flag, it needs no padding.
     peer_adaptation: u32,
     has_peer_adaptation: bool,
     blocked: Blocked,
     stats: AssociationCounters,
 }
 
-/// Streams agreed with the peer; during the handshake those asked for and those accepted at most.
+/// Negotiated streams; during the handshake, the requested number and the accepted maximum.
 #[derive(Clone, Copy, Debug)]
 struct Streams {
     outbound: u16,
@@ -165,9 +165,9 @@ pub enum Notice {
     PeerAddressConfirmed(IpAddr),
     /// The peer has left this address.
     PeerAddressGone(IpAddr),
-    /// Packets with its tag that begin with an ASCONF belong to it, wherever they come from.
+    /// Packets with its tag that begin with an ASCONF belong to it, whatever their source.
     TakesAddressChanges,
-    /// Packets with its tag that begin with a HEARTBEAT belong to it, wherever they come from.
+    /// Packets with its tag that begin with a HEARTBEAT belong to it, whatever their source.
     TakesNewcomers,
     /// The association has ended: forget it.
     Closed,
@@ -238,15 +238,15 @@ impl Association {
         self.handle_packet(cx, received, self.initial_trust());
     }
 
-    /// The same for a packet with a COOKIE ECHO, whose AUTH the endpoint has looked at.
+    /// The same for a packet with a COOKIE ECHO, whose AUTH the endpoint has verified.
     pub(crate) fn handle_echo(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
         self.stir();
         let trust = if trust == Trust::Vouched { trust } else { self.initial_trust() };
         self.handle_packet(cx, received, trust);
     }
 
-    /// Handles a packet for which the endpoint gave [`Route::Damaged`](crate::Route::Damaged): its checksum is wrong.
-    /// Nothing in it is believed; its sender may be told.
+    /// Handles a packet for which the endpoint returned [`Route::Damaged`](crate::Route::Damaged): its checksum is
+    /// wrong. Its content is ignored; its sender may be informed.
     pub fn handle_damaged(&mut self, _cx: &mut Cx<'_>, received: &Received<'_>) {
         self.stir();
         self.note_damage(received);
@@ -258,27 +258,28 @@ impl Association {
         self.expire_timers(cx);
     }
 
-    /// Takes note of what the system says of a path: an ICMP message that the endpoint found to be about a packet of
-    /// this association, or an error from sending.
+    /// Handles a report of the system about a path: an ICMP message that the endpoint attributed to a packet of this
+    /// association, or an error from sending.
     ///
-    /// A pair of addresses that the system refuses becomes inactive and its data goes elsewhere. Heartbeats go on, an RTO
-    /// apart, since asking the system costs the network nothing; an answer makes it active again. During the handshake the
-    /// next pair is tried at once, each at most once between two expiries of the timer.
+    /// A pair of addresses that the system refuses becomes inactive, and its data is retransmitted elsewhere.
+    /// Heartbeats continue, an RTO apart, since asking the system costs the network nothing; an answer makes the path
+    /// active again. During the handshake, the next pair is tried at once, each at most once between two expiries of
+    /// the timer.
     pub fn handle_path_error(&mut self, cx: &mut Cx<'_>, path: PathId, error: PathError) {
         self.stir();
         self.apply_path_error(cx, path, error);
     }
 
-    /// Takes note that a host reports by ICMP that it does not accept SCTP: "protocol unreachable" and "unrecognized next
-    /// header", and for packets in UDP "port unreachable" (RFC 6951 section 5.5). `quoted` is the beginning of the packet
-    /// that it quotes, and `carried` how that was carried. What was not [sent](Self::has_sent) is ignored, and so is what
-    /// went to a UDP port that the peer no longer uses.
+    /// Handles a report of ICMP that a host does not accept SCTP: "protocol unreachable" and "unrecognized next
+    /// header", and for packets in UDP "port unreachable" (RFC 6951 section 5.5). `quoted` is the beginning of the
+    /// packet that it quotes, and `carried` the encapsulation of that packet. Reports about packets that were not
+    /// [sent](Self::has_sent), or about a UDP port that the peer no longer uses, are ignored.
     ///
-    /// It ends the association as ABORT would (RFC 9260 section 10, ICMP8), but while other paths work, only this path. After the
-    /// handshake it is a hint, believed only when it has been said for five seconds and nothing was heard on the path meanwhile:
-    /// address translators say it of a port that they have just forgotten, and Linux of packets for which a raw socket has no
-    /// room. Meanwhile the path is probed.
-    /// The handshake goes on with the next pair of addresses, each at most once between two expiries of the timer.
+    /// The report ends the association like an ABORT (RFC 9260 section 10, ICMP8), or only this path while other paths
+    /// work. After the handshake it is a hint: it takes effect only if it is repeated for five seconds while nothing
+    /// arrives on the path, since address translators report it for a port that they have just forgotten, and Linux for
+    /// packets that do not fit into the buffer of a raw socket. Meanwhile the path is probed. The handshake continues
+    /// with the next pair of addresses, each at most once between two expiries of the timer.
     pub fn handle_protocol_unreachable(
         &mut self,
         cx: &mut Cx<'_>,
@@ -290,17 +291,18 @@ impl Association {
         self.apply_protocol_unreachable(cx, path, carried, quoted);
     }
 
-    /// Takes note that this host got or lost an address.
+    /// Handles the addition or removal of an address of this host.
     ///
-    /// A new address gets paths as the pairing wants, which are probed before they carry data; one that means nothing to
-    /// the peer (a loopback address, to a peer elsewhere) gets none. Paths of a lost one
-    /// become inactive with their counters kept, and what was in flight on them goes elsewhere; when the address comes
-    /// back, they are probed again under their old ids.
+    /// A new address gets paths according to the pairing, which are probed before they carry data; an address that is
+    /// meaningless to the peer (a loopback address, for a remote peer) gets none. Paths of a lost address become
+    /// inactive and keep their counters, and their data in flight is retransmitted elsewhere; when the address returns,
+    /// they are probed again with their old ids.
     ///
-    /// If both sides have [`AddressReconfiguration`](crate::config::AddressReconfiguration), an ASCONF tells the peer (RFC 5061), and
-    /// a new address is used once the peer has acknowledged it; [`Event::LocalAddress`] says so. If this is the last address, it
-    /// is deleted when another one is added. Elsewhere the peer learns of a new address by the packets of its paths, and takes them
-    /// where both sides have [`AddressJoin`](crate::config::AddressJoin) or the handshake named the address.
+    /// If both sides have [`AddressReconfiguration`](crate::config::AddressReconfiguration), an ASCONF announces the
+    /// change (RFC 5061), and a new address is used once the peer has acknowledged it; [`Event::LocalAddress`] reports
+    /// that. The last address is deleted only when another one is added. Otherwise the peer learns a new address from
+    /// the packets of its paths, and accepts them if both sides have [`AddressJoin`](crate::config::AddressJoin) or the
+    /// handshake listed the address.
     pub fn handle_local_address(&mut self, cx: &mut Cx<'_>, change: LocalAddressChange) {
         self.stir();
         self.apply_local_address(cx, change);
@@ -320,22 +322,21 @@ impl Association {
         self.probe_silent_paths(cx);
     }
 
-    /// Takes note that the lower layer carries packets another way from now on, as when ICE chooses another pair of candidates: the path
-    /// MTU is probed anew, where it is probed, and congestion control begins anew (RFC 8261 section 6.1).
+    /// Handles a change of the path below the lower layer, for example when ICE chooses another pair of candidates:
+    /// path MTU probing and congestion control start again (RFC 8261 section 6.1).
     pub fn handle_lower_layer_change(&mut self, cx: &mut Cx<'_>) {
         self.stir();
         self.begin_on_another_way(cx);
     }
 
-    /// The next packet to send; see the contract. After a `None` there is none until something else is called or time
-    /// moves on.
+    /// The next packet to send; see the contract. After `None`, there is none until another call or a later time.
     pub fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Transmit> {
         let mut packet = Packet::default();
         let envelope = self.poll_packet(cx, &mut packet)?;
         Some(Transmit::new(envelope, packet))
     }
 
-    /// The same, built in memory of the caller, which spares it copies; what was in `packet` before is gone.
+    /// The same, built in memory of the caller, which avoids copies; the previous content of `packet` is dropped.
     pub fn poll_transmit_into(
         &mut self,
         cx: &mut Cx<'_>,
@@ -359,13 +360,13 @@ impl Association {
         self.notices.pop_front()
     }
 
-    /// Queues a message; during the handshake it waits for the association to be established.
+    /// Queues a message; during the handshake it waits until the association is established.
     ///
     /// # Errors
     ///
-    /// On error nothing was queued. After [`SendError::WouldBlock`] an [`Event::Writable`] follows when the message
-    /// would fit and there is as much room as policy `send_room_notice` asks for, or, for a stream that is about to begin
-    /// anew, when it has.
+    /// On error nothing was queued. After [`SendError::WouldBlock`], an [`Event::Writable`] follows when the message
+    /// fits and there is as much space as the policy `send_room_notice` requires, or, for a stream that is being reset,
+    /// when it has been.
     pub fn send(&mut self, cx: &mut Cx<'_>, message: OutgoingMessage) -> Result<(), SendError> {
         self.stir();
         let size = message.payload.len();
@@ -405,8 +406,8 @@ impl Association {
         queued
     }
 
-    /// Whether the send buffer has room for a message of so many bytes now. Where there is none, [`send`](Self::send) may
-    /// still make some by giving up less important messages.
+    /// Whether the send buffer has space for a message of this many bytes now. Otherwise, [`send`](Self::send) may
+    /// still make space by abandoning less important messages.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.transmitter.queue.has_room(bytes)
     }
@@ -416,8 +417,8 @@ impl Association {
         self.state.receiver().is_some_and(Receiver::sack_is_due)
     }
 
-    /// Ends the association gracefully once all messages are acknowledged (RFC 9260 section 9.2). If one that was handed over in
-    /// pieces has not ended, the association is aborted: there is no other way to let the peer know that the rest will not come.
+    /// Ends the association gracefully once all messages are acknowledged (RFC 9260 section 9.2). If a message sent in
+    /// pieces has not ended, the association is aborted: nothing else tells the peer that the rest will not arrive.
     pub fn shutdown(&mut self, cx: &mut Cx<'_>) {
         self.stir();
         if self.transmitter.queue.has_open_message() {
@@ -426,17 +427,17 @@ impl Association {
         self.begin_shutdown(cx);
     }
 
-    /// Ends the association at once (RFC 9260 section 9.1); `reason` goes into a user-initiated abort cause.
+    /// Aborts the association (RFC 9260 section 9.1); `reason` is sent in a user-initiated abort cause.
     pub fn abort(&mut self, cx: &mut Cx<'_>, reason: &Bytes) {
         self.stir();
         self.abort_by_user(cx, reason);
     }
 
-    /// Makes a path the primary one.
+    /// Makes a path the primary path.
     ///
     /// # Errors
     ///
-    /// [`SendError::NoSuchPath`] if there is no such path.
+    /// [`SendError::NoSuchPath`] if the path does not exist.
     pub fn set_primary(&mut self, path: PathId) -> Result<(), SendError> {
         self.stir();
         if self.paths.get(path).is_none() {
@@ -446,11 +447,11 @@ impl Association {
         Ok(())
     }
 
-    /// Tells the loss rate of a path from outside, for `retransmission.loss_rate = "oracle"` (`iyengar` section IV).
+    /// Sets the loss rate of a path from outside, for `retransmission.loss_rate = "oracle"` (`iyengar` section IV).
     ///
     /// # Errors
     ///
-    /// [`SendError::NoSuchPath`] if there is no such path.
+    /// [`SendError::NoSuchPath`] if the path does not exist.
     pub fn set_oracle_loss_rate(&mut self, path: PathId, rate: Fraction) -> Result<(), SendError> {
         self.stir();
         let path = self.transmitter.paths.get_mut(path).ok_or(SendError::NoSuchPath)?;
@@ -458,14 +459,14 @@ impl Association {
         Ok(())
     }
 
-    /// Gives an outbound stream what the stream scheduler asks for (RFC 6458 `SCTP_SS_VALUE`): with
+    /// Sets the value of an outbound stream for the stream scheduler (RFC 6458 `SCTP_SS_VALUE`): with
     /// [`Priority`](crate::config::StreamScheduler::Priority) its priority, where the lowest number goes first and 0 is
     /// the default; with [`WeightedFair`](crate::config::StreamScheduler::WeightedFair) its weight, where 1 is the
     /// default and 0 counts as 1. Other schedulers do not use it.
     ///
     /// # Errors
     ///
-    /// [`SendError::InvalidStream`] if there is no such stream.
+    /// [`SendError::InvalidStream`] if the stream does not exist.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         self.stir();
         let count = self.streams.outbound;
@@ -491,7 +492,7 @@ impl Association {
         usize::try_from(self.transmitter.queue.free()).unwrap_or(usize::MAX)
     }
 
-    /// Outbound streams agreed with the peer, before that those asked for.
+    /// Negotiated outbound streams; during the handshake, the requested ones.
     pub fn outbound_streams(&self) -> u16 {
         self.streams.outbound
     }
@@ -501,7 +502,7 @@ impl Association {
         self.streams.inbound
     }
 
-    /// The adaptation code point of the peer's program, if it has told one (RFC 5061 section 4.2.6).
+    /// The adaptation code point of the peer's program, if it sent one (RFC 5061 section 4.2.6).
     pub fn peer_adaptation(&self) -> Option<u32> {
         self.has_peer_adaptation.then_some(self.peer_adaptation)
     }
@@ -512,7 +513,7 @@ impl Association {
         self.transmitter.chunk == UserDataChunk::IData
     }
 
-    /// Whether the peer has asked for shutdown: it sends nothing more.
+    /// Whether the peer has shut down: it sends nothing more.
     pub fn is_shut_by_peer(&self) -> bool {
         let phase = self.state.phase();
         matches!(
@@ -551,7 +552,7 @@ impl Association {
         self.events.release_memory();
     }
 
-    /// The transmitter, and what it is lent.
+    /// The transmitter, and its context.
     fn sending<'a>(&'a mut self, cx: &'a mut Cx<'_>) -> (&'a mut Transmitter, SendCx<'a>) {
         let Self { transmitter, config, paths, state, effects, .. } = self;
         debug_assert!(effects.is_empty(), "what was wanted before was not done");

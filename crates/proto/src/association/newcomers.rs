@@ -1,4 +1,4 @@
-//! Packets of the peer from a transport address that no path has: what is sent there, and what becomes of it.
+//! Packets of the peer from a transport address without a path: what is sent there, and how they are handled.
 
 use polypath_wire::{ChecksumPolicy, Chunk, PacketView, Parameter, Parameters, Raw};
 
@@ -15,10 +15,10 @@ use crate::{Body, Cx, Duration, Event, Notice, PathChange, PathId, Received};
 /// Shortest time between two probes of a newcomer.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Value of the PAD that goes with a proof: with it, a HEARTBEAT is as long as its answer and the HEARTBEAT that asks back.
+/// Value of the PAD sent with a proof: it makes a HEARTBEAT as long as its answer with the HEARTBEAT in return.
 const PADDING: &[u8] = &[0; 16];
 
-/// Where a packet came from that is not from where its path leads.
+/// The source of a packet that is not the destination of its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stranger {
     /// From a newcomer of this name, which is sent a HEARTBEAT: an answer may go along.
@@ -32,7 +32,7 @@ pub(super) enum Stranger {
 }
 
 impl Association {
-    /// What is to be made of the transport address that a packet came from; `None`: its path leads there.
+    /// How the source of a packet is handled; `None`: it is the destination of its path.
     #[inline]
     pub(super) fn stranger(
         &mut self,
@@ -61,7 +61,7 @@ impl Association {
             return None;
         }
         if self.state.is_handshake() {
-            // The INIT ACK, and nobody else has the tag yet (RFC 6951 section 5.4).
+            // The INIT ACK; no other host has the tag yet (RFC 6951 section 5.4).
             if is_of_path {
                 self.follow_in_handshake(received, came_on);
             }
@@ -107,7 +107,7 @@ impl Association {
         self.ask_newcomer(cx, place, Claim::Proved(number), stands_for)
     }
 
-    /// Whether a guest can have a path: that which it has already, one that nobody uses, or another one.
+    /// Whether a guest can have a path: the one that it has, an unused one, or a new one.
     fn has_place_for(&self, place: Location, number: u8) -> bool {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
         let never_used = Reach::Inactive(Reason::NeverConfirmed);
@@ -117,8 +117,8 @@ impl Association {
             || open.count() < limit && self.paths.len() < PathSet::CAPACITY
     }
 
-    /// The path of a guest: the one with its number, or one from the same address of ours to where nobody was ever found. A
-    /// translator hides that the peer has named that one and means it.
+    /// The path of a guest: the one with its number, or one from the same address of ours to an address that never
+    /// answered. A translator hides that the peer has listed that one and means it.
     fn path_of_guest(&self, place: Location, number: u8) -> Option<PathId> {
         let ours = || self.paths.iter().filter(|path| path.local == place.local);
         let own = ours().find(|path| path.peer_number == Some(number));
@@ -146,7 +146,7 @@ impl Association {
         Stranger::Asked(serial)
     }
 
-    /// A nonce that was sent to a newcomer came back, from `place`.
+    /// A nonce that was sent to a newcomer was echoed from `place`.
     #[cold]
     pub(super) fn newcomer_answered(&mut self, cx: &mut Cx<'_>, place: Location, nonce: u64) {
         let Some(proved) = self.newcomers.answered(place, nonce) else { return };
@@ -232,7 +232,7 @@ impl Association {
         self.schedule_heartbeat(cx, id);
     }
 
-    /// During the handshake the peer is where its answer comes from.
+    /// During the handshake, the peer's address is the source of its answer.
     fn follow_in_handshake(&mut self, received: &Received<'_>, came_on: PathId) {
         let auth = self.auth_data_room();
         let path = &mut self.paths[came_on];
@@ -268,7 +268,8 @@ impl Association {
         }
     }
 
-    /// Takes an invitation, and the number that a path has at the peer, from a HEARTBEAT that came from where the path leads.
+    /// Reads an invitation, and the peer's number of a path, from a HEARTBEAT whose source is the destination of the
+    /// path.
     pub(super) fn learn_from_heartbeat(
         &mut self,
         cx: &mut Cx<'_>,
@@ -330,7 +331,7 @@ fn begins_with_asconf(body: &Body<'_>) -> bool {
     }
 }
 
-/// Whether there is anything in a packet behind its header.
+/// Whether a packet has chunks.
 fn has_chunks(body: &Body<'_>) -> bool {
     match body {
         Body::Structured(packet) => !packet.chunks.is_empty(),

@@ -33,12 +33,13 @@ impl Association {
         AssociationOptions::of(&self.config)
     }
 
-    /// Changes parameters; at once, where RFC 9260 does not say otherwise. An association that a peer began takes them from
-    /// [`Route::New`](crate::Route::New) on, before its first answer is polled. What the handshake told the peer stays as it is.
+    /// Changes parameters, immediately unless RFC 9260 says otherwise. Parameters of an association that a peer
+    /// initiated can be set from [`Route::New`](crate::Route::New) on, before its first answer is polled. What the
+    /// handshake announced to the peer stays as it is.
     ///
     /// # Errors
     ///
-    /// Names the first setting that cannot be used, as in
+    /// The first setting with an invalid value, as in
     /// [`AssociationConfig::check`](crate::config::AssociationConfig::check). Nothing has changed then.
     pub fn set_options(
         &mut self,
@@ -85,7 +86,7 @@ impl Association {
         Ok(())
     }
 
-    /// The parameters of a path, all of them; `None` if there is no such path.
+    /// All parameters of a path; `None` if the path does not exist.
     pub fn path_options(&self, path: PathId) -> Option<PathOptions> {
         self.paths.get(path)?;
         let mtu = self.transmitter.paths[path].mtu();
@@ -111,7 +112,7 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// If there is no such path, or a value cannot be used. Nothing has changed then.
+    /// The path does not exist, or a value is invalid. Nothing has changed then.
     pub fn set_path_options(
         &mut self,
         cx: &mut Cx<'_>,
@@ -145,12 +146,13 @@ impl Association {
         Ok(())
     }
 
-    /// Sends a heartbeat on a path now (`SPP_HB_DEMAND`), whether or not it is idle. One that is not answered counts as a timeout.
+    /// Sends a heartbeat on a path now (`SPP_HB_DEMAND`), even if it is not idle. An unanswered one counts as a
+    /// timeout.
     ///
     /// # Errors
     ///
-    /// [`SendError::NoSuchPath`] if there is no such path, or [`SendError::Closed`] if the association is not established, or
-    /// shuts down.
+    /// [`SendError::NoSuchPath`] if the path does not exist, or [`SendError::Closed`] if the association is not
+    /// established or is shutting down.
     pub fn request_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) -> Result<(), SendError> {
         if self.paths.get(path).is_none_or(|it| it.reach.is_closed()) {
             return Err(SendError::NoSuchPath);
@@ -244,7 +246,7 @@ impl Association {
         Some(self.tuning.autoclose.as_ref()?.due())
     }
 
-    /// A look at whether there is user data.
+    /// Checks whether there is user data.
     pub(super) fn watch_idle_time(&mut self, cx: &mut Cx<'_>) {
         let activity = self.activity();
         let Some(autoclose) = &mut self.tuning.autoclose else { return };
@@ -271,7 +273,7 @@ impl Tuning {
         self.paths.iter().find(|(path, _)| *path == id).map(|(_, options)| options)
     }
 
-    /// How acknowledgements of what comes on a path are delayed, if it has anything of its own about that.
+    /// How acknowledgements of data on a path are delayed, if the path has its own setting.
     #[inline]
     pub(super) fn path_delay(&self, id: PathId, config: &AssociationConfig) -> Option<PathDelay> {
         let own =

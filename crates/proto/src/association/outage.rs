@@ -1,4 +1,4 @@
-//! Outages: paths are probed more often while none works and data waits; what returns goes on at once.
+//! Outages: while no path works and data waits, paths are probed more often; a path that works again is used at once.
 
 use super::Association;
 use crate::paths::reach::{Reach, Reason};
@@ -10,10 +10,10 @@ const SENDING: Duration = Duration::from_secs(30);
 /// Heartbeats on a failed path go out so often while its silence doubles.
 const PER_SILENCE: u64 = 4;
 
-/// A heartbeat is overdue after so many round trips, as a tail probe is.
+/// A heartbeat is overdue after this many round trips, like a tail probe.
 const ROUND_TRIPS: u64 = 2;
 
-/// Least time between two heartbeats: where round trips are shorter, so many small packets bring no more.
+/// Minimum interval between heartbeats: with shorter round trips, more packets gain nothing.
 const LEAST_PAUSE: Duration = Duration::from_millis(2);
 
 impl Association {
@@ -28,8 +28,8 @@ impl Association {
         self.outage.on_unanswered(now, rto, self.config.policies.rto.max)
     }
 
-    /// INIT or COOKIE ECHO was not answered. Returns whether that counts as a retransmission: where they are repeated more often
-    /// than their timer would, as often as if it backed off.
+    /// INIT or COOKIE ECHO was not answered. Returns whether that counts as a retransmission: if they are repeated more
+    /// often than their timer would, they count as if it backed off.
     pub(super) fn counts_handshake_timeout(&mut self, now: Instant) -> bool {
         let (policies, outage) = (&self.config.policies, &mut self.outage);
         policies.failover.outage_probe_interval.is_none()
@@ -72,8 +72,8 @@ impl Association {
         }
     }
 
-    /// While data is sent on other paths, brings the next heartbeat of a path that has failed forward: where it works again, all
-    /// that is sent would gain.
+    /// While data is sent on other paths, advances the next heartbeat of a failed path: once it works again, all of
+    /// that data benefits.
     pub(super) fn probe_failed_soon(&mut self, now: Instant, id: PathId) {
         let is_recent = |last: Instant| now.since(last) < SENDING;
         let sends =
@@ -123,8 +123,8 @@ impl Association {
         }
     }
 
-    /// A packet came over the path. If it had failed, a heartbeat asks at once whether it works in the other direction, too; not
-    /// again before that can be answered.
+    /// A packet arrived over the path. If the path had failed, a heartbeat tests at once whether it works in the other
+    /// direction, too; not again before that can be answered.
     #[inline]
     pub(super) fn heard_over(&mut self, cx: &mut Cx<'_>, id: PathId) {
         if self.paths.get(id).is_some_and(|path| !path.reach.is_active()) {
@@ -182,8 +182,8 @@ impl Association {
     }
 }
 
-/// How long a path that has failed waits for its next heartbeat while others work: a burst of losses is over soon, an outage may
-/// not be. `answer` is when the answer to the last one is overdue, and the path was given up `silence` ago.
+/// How long a failed path waits for its next heartbeat while others work: a burst of losses ends soon, an outage may
+/// not. `answer` is when the answer to the last one is overdue; the path failed `silence` ago.
 fn failed_pause(answer: Duration, silence: Duration) -> Duration {
     answer.max(LEAST_PAUSE).max(silence / PER_SILENCE)
 }

@@ -19,12 +19,12 @@ use crate::transmit::decide::Decision;
 use crate::types::{Capabilities, PathSet};
 use crate::{BlockedCause, Cx, Envelope, Fragmentation, Instant, PathId, Tsn};
 
-/// Where a control chunk goes.
+/// Destination of a control chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum To {
     /// This path, whatever its state.
     Path(PathId),
-    /// An address that is not proved to be the peer's, with its name; the path stands for it.
+    /// An address that is not proved to be the peer's, with its name, and the path that it is used with.
     Newcomer(PathId, u16),
     /// The path on which an answer is most likely.
     Best,
@@ -63,9 +63,9 @@ pub(super) struct Built {
     pub(super) path: PathId,
     pub(super) tag: Tag,
     pub(super) fragmentation: Fragmentation,
-    /// The first TSN, if there is data and all of it leaves for the first time.
+    /// The first TSN, if there is data and all of it is sent for the first time.
     pub(super) new_data: Option<Tsn>,
-    /// It goes there instead of where the path leads.
+    /// Its destination, if that is not the one of the path.
     pub(super) newcomer: Option<u16>,
 }
 
@@ -123,7 +123,7 @@ impl Association {
         self.control.push_back(Control { chunk, to, tag: Tag::Announced(announced) });
     }
 
-    /// The path for the answer to a chunk that came on `came_on`: back to where it came from (RFC 9260 section 6.4).
+    /// The path for the answer to a chunk that arrived on `came_on`: back to its source (RFC 9260 section 6.4).
     pub(super) fn answer_path(&self, came_on: PathId) -> PathId {
         if self.paths[came_on].reach.is_active() { came_on } else { self.paths.best() }
     }
@@ -184,7 +184,7 @@ impl Association {
             && !self.paths.iter().any(|path| matches!(path.reach, Reach::Inactive(_)))
     }
 
-    /// Fills a packet with what is first in turn. Each kind is asked for only where there can be something.
+    /// Fills a packet with what comes first. Each kind is checked only if it is possible.
     fn build_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
         if !self.control.is_empty()
             && let Some(built) = self.control_packet(packet)
@@ -238,8 +238,8 @@ impl Association {
         self.account_suspicion(cx.now);
     }
 
-    /// Nothing can be sent, as [`only_listens`](Self::only_listens) has found: mostly as at the end of the last flush, and then
-    /// there is nothing to account for.
+    /// Nothing can be sent, according to [`only_listens`](Self::only_listens): usually as at the end of the last flush,
+    /// and then there is nothing to account for.
     fn go_on_listening(&mut self, cx: &mut Cx<'_>) {
         let is_news = !self.flush.only_listened
             || self.transmitter.has_flushed()
@@ -317,7 +317,8 @@ impl Association {
         Some(Built { newcomer, ..Built::of(&packet, tag) })
     }
 
-    /// An address that the peer has added and that does not answer gets only so many packets: what is beyond that is dropped.
+    /// An address that the peer has added and that does not answer gets only a limited number of packets; further ones
+    /// are dropped.
     #[cold]
     fn drop_excess_probes(&mut self) {
         while let Some(Control { chunk, to, .. }) = self.control.front() {
@@ -337,7 +338,7 @@ impl Association {
         }
     }
 
-    /// What goes into the next packet with DATA.
+    /// The content of the next packet with DATA.
     fn next_data(&mut self, cx: &mut Cx<'_>) -> Option<Decision> {
         let (transmitter, mut send_cx) = self.sending(cx);
         transmitter.next(&mut send_cx)
@@ -350,8 +351,8 @@ impl Association {
         self.apply_effects(cx);
     }
 
-    /// A packet that begins with the FORWARD-TSN that is due. DATA goes along if there is any (RFC 3758 section 3.5, F2);
-    /// the FORWARD-TSN does not wait for it, because the receiver may hold messages back.
+    /// A packet that begins with the FORWARD-TSN that is due. DATA is bundled if there is any (RFC 3758 section 3.5,
+    /// F2); the FORWARD-TSN does not wait for it, because the receiver may hold messages back.
     #[inline(never)]
     fn forward_tsn_packet(
         &mut self,
@@ -372,7 +373,7 @@ impl Association {
         Some(Built::of(&packet, Tag::Peer))
     }
 
-    /// A packet with the SACK that is due, and DATA if there is room.
+    /// A packet with the SACK that is due, and DATA if there is space.
     fn sack_packet(&mut self, cx: &mut Cx<'_>, packet: &mut Packet<'static>) -> Option<Built> {
         if !self.state.is_connected() {
             return None;
@@ -425,8 +426,7 @@ impl Association {
         Some(Built::of(&packet, Tag::Peer))
     }
 
-    /// Adds a delayed SACK to a packet with DATA if all of it has room (RFC 9260 section 6.10); control chunks go
-    /// first.
+    /// Adds a delayed SACK to a packet with DATA if all of it fits (RFC 9260 section 6.10); control chunks go first.
     fn bundle_sack(&mut self, packet: &mut PacketBuilder<'_>) {
         let needed = self.state.receiver().map_or(usize::MAX, Receiver::sack_bytes);
         if packet.left() as usize >= needed + self.echo_bytes() {
@@ -463,9 +463,9 @@ impl Association {
         packet.push(acknowledgement);
     }
 
-    /// SACKs return to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's and
-    /// there is no doubt that what is sent there arrives, or where the policy wants them. While no path is active, the DATA that
-    /// came is the only sign of one that works.
+    /// SACKs are sent to the source of the last DATA (RFC 9260 section 6.4), if that address is proved to be the peer's
+    /// and packets to it are not in doubt, or to where the policy wants them. While no path is active, received DATA is
+    /// the only sign of a path that works.
     fn sack_return_path(&self) -> PathId {
         let active =
             |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_active());
@@ -587,7 +587,7 @@ fn may_carry(paths: &PathBook, path: PathId, chunk: &Chunk<'_>) -> bool {
             | Chunk::AsconfAck(_)
     );
     paths.get(path).is_some_and(|path| match path.reach {
-        // What tells the peer of the address, and answers a peer that knows it already.
+        // It announces the address to the peer, and answers a peer that knows it already.
         Reach::Inactive(Reason::Unannounced) => {
             matches!(chunk, Chunk::Asconf(_) | Chunk::HeartbeatAck(_))
         }

@@ -16,8 +16,8 @@ use crate::transmit::SendPath;
 use crate::types::Capabilities;
 use crate::{Body, Cx, PathId, Received};
 
-/// A HEARTBEAT is repeated only while its path may miss this many more (as in usrsctp): the answers that are missing
-/// shall not seem to come from reports.
+/// A HEARTBEAT is repeated only while its path may miss this many more (as in usrsctp), so that missing answers cannot
+/// be caused by reports.
 const SPARE_HEARTBEATS: u32 = 3;
 
 impl Association {
@@ -64,7 +64,7 @@ impl Association {
         self.transmitter.paths.iter().map(SendPath::packet_capacity).min().unwrap_or(0) as usize
     }
 
-    /// Does what a report asks for.
+    /// Carries out a report.
     pub(super) fn handle_packet_drop(
         &mut self,
         cx: &mut Cx<'_>,
@@ -136,7 +136,7 @@ impl Association {
     }
 }
 
-/// A packet as it came from the network.
+/// A packet as received from the network.
 fn bytes_of<'a>(body: &Body<'a>) -> Option<Cow<'a, [u8]>> {
     let (packet, flips): (&Packet<'_>, u32) = match *body {
         Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {

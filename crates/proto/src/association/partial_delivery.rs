@@ -5,7 +5,7 @@ use crate::receive::{AbortedDelivery, Receiver};
 use crate::{Delivery, Event, ReceivedMessage, Tsn};
 
 impl Association {
-    /// Reports messages of which the beginning was delivered and the rest will not come.
+    /// Reports messages whose beginning was delivered and whose rest will not arrive.
     #[inline]
     pub(super) fn report_aborted_deliveries(&mut self) {
         if self.state.receiver().is_some_and(Receiver::has_aborted) {
@@ -33,9 +33,9 @@ impl Association {
 }
 
 impl Association {
-    /// The next complete message, or a [piece](crate::Piece) of one that is too large to be delivered whole, freeing its part of
-    /// the receive window.
-    // A call, so that the message is moved only once, to where the caller wants it.
+    /// The next complete message, or a [piece](crate::Piece) of one that is too large to be delivered whole; frees its
+    /// part of the receive window.
+    // Not inlined, so that the message is moved only once, to its destination.
     #[inline(never)]
     pub fn receive(&mut self, _cx: &mut crate::Cx<'_>) -> Option<ReceivedMessage> {
         let receiver = self.state.receiver_mut()?;
@@ -52,7 +52,7 @@ impl Association {
         receiver.take_first()
     }
 
-    /// Last TSN that has arrived with all before it (`rcv_cumtsn`); `None` before the handshake has told the peer's first one.
+    /// The cumulative TSN of received data (`rcv_cumtsn`); `None` until the handshake has set the peer's first one.
     pub fn cumulative_tsn(&self) -> Option<Tsn> {
         self.state.receiver().map(Receiver::cumulative_tsn)
     }

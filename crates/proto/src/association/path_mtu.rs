@@ -1,4 +1,4 @@
-//! The MTU of each path: told by routers, or found by probes (RFC 8899 section 6.2).
+//! The MTU of each path: reported by routers, or determined by probes (RFC 8899 section 6.2).
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -104,7 +104,7 @@ impl Association {
         }
     }
 
-    /// T3-rtx of the path expired, on which the lowest outstanding chunk was with so much user data, if it was. Returns
+    /// T3-rtx of the path expired while the lowest outstanding chunk, with this much user data, was on it. Returns
     /// whether that ends the association: the chunk is too large for every path.
     pub(super) fn is_too_large(
         &mut self,
@@ -128,7 +128,7 @@ impl Association {
         is_proved
     }
 
-    /// A probe came through. Other than an answered HEARTBEAT it measures nothing: its size is not that of data.
+    /// A probe was answered. Unlike an answered HEARTBEAT, it measures no RTT: its size is not that of data.
     pub(super) fn mtu_probe_answered(&mut self, cx: &mut Cx<'_>, id: PathId, nonce: u64) {
         let Some(plpmtu) = self.paths.get_mut(id).and_then(|path| path.plpmtu.as_mut()) else {
             return;
@@ -139,7 +139,7 @@ impl Association {
         }
     }
 
-    /// Handles what is due.
+    /// Expires the timers that are due.
     pub(super) fn expire_mtu_timers(&mut self, now: Instant) {
         if self.mtu_work.due > now || !self.state.may_send_data() {
             return;

@@ -1,7 +1,9 @@
-//! The table of paths: made in the handshake, and changed by local addresses that come and go while the association lives.
+//! The table of paths: created in the handshake, and changed when local addresses of a live association are added or
+//! removed.
 //!
-//! If both sides have ASCONF (`association/asconf`), one tells the peer of an address that comes or goes. Otherwise the peer notices the
-//! packets of a new path, whose HEARTBEAT proves whose they are (`extension/address_join`), and its own timeouts on one that is gone.
+//! If both sides have ASCONF (`association/asconf`), it announces the change. Otherwise the peer learns a new path from
+//! its packets, whose HEARTBEAT proves that they are ours (`extension/address_join`), and a removed one from its own
+//! timeouts.
 
 use core::mem;
 use core::net::IpAddr;
@@ -24,7 +26,7 @@ use crate::{Cx, Event, LocalAddressChange, PathChange, PathId};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewRemote {
     pub(super) remote: PeerAddress,
-    /// Our address that a packet from there came to.
+    /// Our destination address of a packet from there.
     pub(super) seen_from: Option<IpAddr>,
 }
 
@@ -63,7 +65,7 @@ impl Association {
             }
         }
         self.stats.ignore_addresses(pairs.len().saturating_sub(limit) as u64);
-        // What INITs told of a path, and what they count, stays.
+        // The results of INITs on a path, and their counts, stay.
         let asked: SmallVec<[_; 2]> = self
             .paths
             .iter()
@@ -111,7 +113,7 @@ impl Association {
                 }
             }
             LocalAddressChange::Removed(address) => {
-                // The last one stays: its paths are tried until it comes back or the association gives up.
+                // The last one stays: its paths are tried until it returns or the association fails.
                 if !self.remains_without(address) {
                     self.note_last_address(Some(address));
                     return;
@@ -155,8 +157,8 @@ impl Association {
         }
     }
 
-    /// Nothing is settled yet: the table is made anew. The handshake goes on where it was, or begins at once elsewhere, and
-    /// where the policy asks all paths, on new ones too.
+    /// Nothing is settled yet, so the table is rebuilt. The handshake continues where it was, or starts at once
+    /// elsewhere, and, if the policy uses all paths, on new ones too.
     fn rebuild_handshake_paths(&mut self, cx: &mut Cx<'_>) {
         let Some(handshake) = self.state.handshake() else { return };
         let tried = &self.paths[handshake.path];
@@ -199,8 +201,8 @@ impl Association {
         }
     }
 
-    /// Opens what is missing: closed paths whose local address is back, then pairs that the pairing wants for addresses
-    /// of either side that no open path serves, the one that the peer has added among them.
+    /// Opens missing paths: closed ones whose local address is back, then pairs of the pairing for addresses of either
+    /// side without an open path, including the one that the peer has added.
     pub(super) fn open_missing_paths(&mut self, cx: &mut Cx<'_>, added: Option<NewRemote>) {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
         for (local, remote) in self.wanted_pairs(added) {
@@ -210,7 +212,7 @@ impl Association {
                 continue;
             }
             let open = || self.paths.iter().filter(|path| !path.reach.is_gone());
-            // Where nobody was found, nobody is served.
+            // Addresses that never answered need no path.
             let never_used = Reach::Inactive(Reason::NeverConfirmed);
             let serving = || open().filter(|path| path.reach != never_used);
             let served = serving().any(|path| path.local == local)
@@ -291,7 +293,7 @@ impl Association {
         }
         let waits = path.reach.is_closed();
         if id.index() < self.paths.len() {
-            // Counters and rank go on; what was learned of the old attachment does not.
+            // Counters and rank continue; measurements of the old attachment do not.
             let (old, old_sending) = (&mut self.paths[id], &mut self.transmitter.paths[id]);
             (path.counters, path.suspicion) = (old.counters, mem::take(&mut old.suspicion));
             sending.counters = mem::take(&mut old_sending.counters);

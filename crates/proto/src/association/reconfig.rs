@@ -19,33 +19,33 @@ use crate::{Cx, Duration, Event, Instant, PathId, ReconfigurationError, Tsn};
 pub(super) struct Reconfiguration {
     pub(super) requests: Requests,
     pub(super) answers: Answers,
-    /// When the user last asked for a reset of everything.
+    /// When the user last requested a reset of everything.
     last_reset: Option<Instant>,
-    /// TSNs have begun anew, or may do so: acknowledgements of before mean nothing.
+    /// TSNs were reset, or may be: earlier acknowledgements have no meaning.
     pub(super) renumbers: bool,
 }
 
-/// Least time between two resets of everything that the user asks for: RFC 6525 section 5.1.4 takes it for the longest life of a
-/// packet.
+/// Minimum interval between two resets of everything at the user's request: the longest life of a packet according to
+/// RFC 6525 section 5.1.4.
 const RESET_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Association {
-    /// Lets streams of this side begin anew with SSN 0; all of them if none is named (RFC 6525 section 5.1.2).
+    /// Resets streams of this side to SSN 0; all of them if none is named (RFC 6525 section 5.1.2).
     ///
-    /// First what was sent on them is acknowledged; meanwhile [`send`](Self::send) gives
-    /// [`WouldBlock`](crate::SendError::WouldBlock) on them. [`Event::OutgoingStreamsReset`] follows, or
-    /// [`Event::ReconfigurationRefused`].
+    /// Data sent on them is acknowledged first; meanwhile [`send`](Self::send) fails with
+    /// [`WouldBlock`](crate::SendError::WouldBlock) on them. [`Event::OutgoingStreamsReset`] or
+    /// [`Event::ReconfigurationRefused`] follows.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it, a stream does not exist, or too many requests wait.
+    /// One side lacks the extension, a stream does not exist, or too many requests are pending.
     pub fn reset_outgoing_streams(&mut self, streams: &[u16]) -> Result<(), ReconfigurationError> {
         let list = self.listed(streams, self.streams.outbound)?;
         self.ask(OwnRequest::ResetOutgoing { streams: list, answers: None })
     }
 
-    /// Asks the peer to let its streams begin anew; all of them if none is named (RFC 6525 section 5.1.3).
-    /// [`Event::IncomingStreamsReset`] follows, or [`Event::ReconfigurationRefused`].
+    /// Requests the peer to reset its streams; all of them if none is named (RFC 6525 section 5.1.3).
+    /// [`Event::IncomingStreamsReset`] or [`Event::ReconfigurationRefused`] follows.
     ///
     /// # Errors
     ///
@@ -77,13 +77,14 @@ impl Association {
         self.ask(OwnRequest::AddIncoming(count))
     }
 
-    /// Lets the TSNs of both sides and all of their streams begin anew (RFC 6525 section 5.1.4). First everything that either side
-    /// has sent is acknowledged; meanwhile [`send`](Self::send) gives [`WouldBlock`](crate::SendError::WouldBlock).
-    /// [`Event::AssociationReset`] follows, or [`Event::ReconfigurationRefused`], as where both sides ask for it at once.
+    /// Resets the TSNs and all streams of both sides (RFC 6525 section 5.1.4). Data of either side is acknowledged
+    /// first; meanwhile [`send`](Self::send) fails with [`WouldBlock`](crate::SendError::WouldBlock).
+    /// [`Event::AssociationReset`] follows, or [`Event::ReconfigurationRefused`], for example if both sides request it
+    /// at once.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it, too many requests wait, or the last such request is less than 30 s ago.
+    /// One side lacks the extension, too many requests are pending, or the last such request is less than 30 s ago.
     pub fn reset_association(&mut self, cx: &mut Cx<'_>) -> Result<(), ReconfigurationError> {
         let own = self.reconfig.as_ref().ok_or(ReconfigurationError::Unsupported)?;
         if own.last_reset.is_some_and(|last| cx.now.since(last) < RESET_INTERVAL) {
@@ -115,7 +116,7 @@ impl Association {
         Ok(())
     }
 
-    /// Begins anew with a peer whose first TSN is `peer_tsn`, if both sides have it.
+    /// Starts with a peer whose first TSN is `peer_tsn`, if both sides have the extension.
     pub(super) fn settle_reconfiguration(&mut self, extensions: Capabilities, peer_tsn: u32) {
         let has_it = extensions.contains(Capabilities::RE_CONFIG);
         self.reconfig = has_it.then(|| {
@@ -128,7 +129,7 @@ impl Association {
         });
     }
 
-    /// Whether the stream is about to begin anew: until it has, nothing can be sent on it.
+    /// Whether the stream is being reset: until then, nothing can be sent on it.
     #[inline]
     pub fn is_resetting(&self, stream: u16) -> bool {
         let holds = |own: &Reconfiguration| {
@@ -137,7 +138,7 @@ impl Association {
         self.reconfig.as_deref().is_some_and(holds)
     }
 
-    /// Whether the peer was asked to let everything begin anew, and has not answered yet.
+    /// Whether the peer was requested to reset everything, and has not answered yet.
     pub(super) fn is_resetting_all(&self) -> bool {
         self.reconfig.as_ref().is_some_and(|own| own.requests.is_resetting_all())
     }
@@ -153,7 +154,7 @@ impl Association {
         self.reconfig.as_ref()?.requests.due()
     }
 
-    /// Sends the request that is next, once what it concerns is acknowledged.
+    /// Sends the next request, once the data that it concerns is acknowledged.
     pub(super) fn send_next_request(&mut self, now: Instant) {
         let Some(own) = &mut self.reconfig else { return };
         let Some(request) = own.requests.next() else { return };
@@ -187,7 +188,7 @@ impl Association {
         }
     }
 
-    /// No response came in time (RFC 6525 section 5.1.1).
+    /// No response arrived in time (RFC 6525 section 5.1.1).
     pub(super) fn repeat_request(&mut self, cx: &mut Cx<'_>) {
         let path = self.paths.best();
         let longest = self.longest_pause(self.config.policies.rto.max);
@@ -260,7 +261,7 @@ impl Association {
         }
     }
 
-    /// Does what the peer asks for.
+    /// Carries out a request of the peer.
     fn perform(&mut self, sequence: u32, request: PeerRequest) -> Outcome {
         let Some(own) = &mut self.reconfig else { return Outcome::Denied };
         match request {
@@ -271,7 +272,8 @@ impl Association {
                 if !streams.exist(self.streams.inbound) {
                     return Outcome::WrongSsn;
                 }
-                // Messages of before may be set aside until it is known whether all has begun anew, and it will reset these, too.
+                // Earlier messages may be set aside until it is known whether everything was reset, which resets these,
+                // too.
                 if own.requests.is_resetting_all() {
                     return Outcome::Busy;
                 }
@@ -318,7 +320,7 @@ impl Association {
                 Outcome::Performed
             }
             PeerRequest::AddIncoming(count) => {
-                // The limit of what the peer may add is that of what it may make this side add.
+                // The limit of streams that the peer may add is that of streams that it may make this side add.
                 let total = self.streams.outbound.checked_add(count).filter(|_| count > 0);
                 let most = self.config.max_inbound_streams.max(self.config.outbound_streams);
                 match total.is_some_and(|total| total <= most)
@@ -387,7 +389,7 @@ impl Association {
         self.reconfig.as_ref().is_some_and(|own| own.answers.is_deferring())
     }
 
-    /// A reset of the peer's streams that waited for data happens when that is there.
+    /// A reset of the peer's streams that waited for data is carried out when the data has arrived.
     pub(super) fn settle_deferred_reset(&mut self) {
         // The packet may have ended the association.
         if !self.state.is_connected() {

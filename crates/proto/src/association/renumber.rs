@@ -1,4 +1,4 @@
-//! TSNs and all streams of both sides begin anew (RFC 6525 sections 5.1.4 and 5.2.4).
+//! Resets of TSNs and all streams of both sides (RFC 6525 sections 5.1.4 and 5.2.4).
 
 use alloc::string::ToString;
 
@@ -8,14 +8,14 @@ use super::Association;
 use crate::extension::reconfig::{Outcome, TSN_LEAP};
 use crate::{Cx, Event, Tsn};
 
-/// How far this side's TSNs go ahead when everything begins anew as the peer wants.
+/// How far this side's TSNs advance when the peer resets everything.
 ///
-/// NOTE(deviation): RFC 6525 section 5.2.4 (G2) advises to leave none out. With one that is never sent, new data does not pass
-/// for old at a peer that has not got the answer yet: it stays above a gap.
+/// NOTE(deviation): RFC 6525 section 5.2.4 (G2) recommends to skip none. With one that is never sent, a peer that has
+/// not received the response yet cannot mistake new data for old: it stays above a gap.
 const OWN_LEAP: u32 = 1;
 
 impl Association {
-    /// The peer wants everything to begin anew.
+    /// The peer requests a reset of everything.
     pub(super) fn answer_reset_of_all(&mut self, sequence: u32) -> Outcome {
         let Some(own) = &mut self.reconfig else { return Outcome::Denied };
         // Each side would wait for the TSNs that the other one has left.
@@ -29,7 +29,7 @@ impl Association {
         }
     }
 
-    /// Lets everything begin anew as the peer wants, once it has acknowledged all that this side has sent. Gives the number of the
+    /// Resets everything for the peer, once it has acknowledged all data of this side. Returns the number of the
     /// request.
     pub(super) fn perform_reset_of_all(&mut self) -> Option<u32> {
         let own = self.reconfig.as_mut()?;
@@ -54,7 +54,7 @@ impl Association {
         Some(sequence)
     }
 
-    /// The peer has let everything begin anew (RFC 6525 section 5.2.7, H5), or has refused to.
+    /// The peer has reset everything (RFC 6525 section 5.2.7, H5), or has refused to.
     pub(super) fn finish_reset_of_all(&mut self, cx: &mut Cx<'_>, tsns: Option<NextTsns>) {
         let Some(receiver) = self.state.receiver_mut() else { return };
         let taken = match tsns {

@@ -8,7 +8,7 @@ use super::state::{ConnectedPhase, State, T2};
 use crate::{AssociationEnd, Cx, Event, Instant, PathId, ProbeEvent, TimerKind};
 
 impl Association {
-    /// The user asked for shutdown.
+    /// The user requests a shutdown.
     pub(super) fn begin_shutdown(&mut self, cx: &mut Cx<'_>) {
         self.transmitter.end_input();
         match &mut self.state {
@@ -36,7 +36,7 @@ impl Association {
         self.repeat_shutdown(path);
     }
 
-    /// Sends the SHUTDOWN of a shutdown that has begun; its timer goes on.
+    /// Sends the SHUTDOWN of a shutdown in progress again; its timer continues.
     pub(super) fn repeat_shutdown(&mut self, path: PathId) {
         let Some(receiver) = self.state.receiver() else { return };
         let cumulative_tsn_ack = receiver.cumulative_tsn().0;
@@ -98,7 +98,7 @@ impl Association {
             }
             // Both sides shut down at the same time.
             ConnectedPhase::ShutdownSent(_) => self.send_shutdown_ack(cx, answer),
-            // The timer goes on: a peer that repeats itself must not put it off.
+            // The timer continues: repeated chunks of a peer must not postpone it.
             ConnectedPhase::ShutdownAckSent(_) if self.control.is_empty() => {
                 self.queue_control(Chunk::ShutdownAck, To::Path(answer));
             }

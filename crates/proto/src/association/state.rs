@@ -9,8 +9,8 @@ use crate::{Instant, PathId};
 
 /// State of an association.
 ///
-/// Every step asks for it. With a tag of its own, instead of one hidden in a value that a state owns, a question about
-/// several states is one test; [`Phase`] likewise.
+/// Every step reads it. With a tag of its own, instead of one hidden in a value of a state, checking for several states
+/// is one test; the same holds for [`Phase`].
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum State {
@@ -23,7 +23,7 @@ pub(crate) enum State {
     Closed(Option<Peer>),
 }
 
-/// An association with a peer that is there.
+/// An association with a known peer.
 #[derive(Debug)]
 pub(crate) struct Connected {
     pub(crate) peer: Peer,
@@ -32,13 +32,13 @@ pub(crate) struct Connected {
     pub(crate) shutdown_guard: Option<Instant>,
 }
 
-/// How far the shutdown of a connected association has come.
+/// Progress of the shutdown of a connected association.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub(crate) enum ConnectedPhase {
     /// Data flows.
     Established,
-    /// The user asked for shutdown; data is still outstanding.
+    /// The user has requested a shutdown; data is still outstanding.
     ShutdownPending,
     /// SHUTDOWN sent.
     ShutdownSent(T2),
@@ -48,7 +48,7 @@ pub(crate) enum ConnectedPhase {
     ShutdownAckSent(T2),
 }
 
-/// What is known of the peer, and of what it sends, from its INIT ACK or cookie on.
+/// The peer and its data, known from its INIT ACK or cookie on.
 #[derive(Debug)]
 pub(crate) struct Peer {
     /// Verification tag of packets to the peer, not 0.
@@ -56,7 +56,7 @@ pub(crate) struct Peer {
     /// Extensions that both sides offered.
     pub(crate) extensions: Capabilities,
     pub(crate) receiver: Receiver,
-    /// Congestion marks on what it sends that it has not answered.
+    /// Congestion marks on received packets that the peer has not answered.
     pub(crate) echoes: Lazy<Echoes>,
 }
 
@@ -109,10 +109,10 @@ impl State {
         matches!(self, Self::Connected(connected) if connected.phase.may_send_data())
     }
 
-    /// Whether DATA may be sent, and more of it may come from the user.
+    /// Whether DATA may be sent, and the user may submit more.
     #[inline]
     pub(crate) fn send_phase(&self) -> SendPhase {
-        // Asked several times per packet: the phase stays where it is.
+        // Called several times per packet: the phase is not moved.
         let Self::Connected(Connected { phase, .. }) = self else { return SendPhase::Closed };
         match phase {
             ConnectedPhase::ShutdownPending => SendPhase::Draining,
@@ -205,7 +205,7 @@ impl State {
         }
     }
 
-    /// How far the shutdown has come; `None` unless connected.
+    /// Progress of the shutdown; `None` unless connected.
     #[inline]
     pub(crate) fn phase(&self) -> Option<ConnectedPhase> {
         match self {
@@ -231,7 +231,8 @@ impl State {
         }
     }
 
-    /// The peer before and after a connection. Apart, because every packet asks several times for the peer of one.
+    /// The peer before and after a connection. A function of its own, since every packet needs the peer of a connection
+    /// several times.
     #[cold]
     fn peer_apart(&self) -> Option<&Peer> {
         match self {

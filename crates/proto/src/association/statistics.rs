@@ -1,4 +1,4 @@
-//! Statistics: what an association counts itself, and what it collects from its parts on request.
+//! Statistics: counters of the association, and those collected from its components on request.
 
 use alloc::vec::Vec;
 
@@ -38,7 +38,7 @@ impl Association {
         stats
     }
 
-    /// User bytes of which nothing was sent, as in [`stats`](Self::stats), for those who ask often.
+    /// Unsent user bytes, as in [`stats`](Self::stats), for frequent calls.
     pub fn unsent_bytes(&self) -> u64 {
         self.transmitter.queue.waiting()
     }
@@ -114,7 +114,8 @@ impl Association {
     }
 }
 
-/// Makes the structs, and the copy into what is public, of one list. What is counted in few associations takes no memory in the others.
+/// Generates the structs, and the copy into the public one, from one list. Counters that few associations need occupy
+/// no memory in the others.
 macro_rules! counters {
     (often: $($often:ident),*; seldom: $($seldom:ident),*;) => {
         /// As the fields of the same name in [`AssociationStats`].

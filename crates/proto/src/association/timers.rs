@@ -1,7 +1,7 @@
-//! The table of timers: what runs, when it expires, and what it calls then.
+//! The table of timers: in which states each runs, when it expires, and what it calls.
 //!
-//! Each deadline is kept by the part that it belongs to. This table alone knows in which states a timer runs, and walks all
-//! of them in one order, both to find the next deadline and to expire what is due.
+//! Each deadline is kept by the component that it belongs to. Only this table knows in which states a timer runs. It
+//! visits all timers in one order, both to find the next deadline and to expire what is due.
 
 use super::Association;
 use super::state::{Connected, State};
@@ -22,7 +22,8 @@ enum Timer {
     Sack,
     /// A message whose lifetime ends (RFC 3758).
     Abandon,
-    /// A user that was notified of room in the send buffer is expected no more: the next poll may find the tail.
+    /// A user that was notified of space in the send buffer is no longer expected to use it: the next poll may find the
+    /// tail.
     Demand,
     /// The next probe of a closed receive window (RFC 9260 section 6.1 A).
     ZeroWindow,
@@ -30,7 +31,7 @@ enum Timer {
     Reconfiguration,
     /// T-4: an ASCONF was not answered (RFC 5061 section 5.1).
     AddressChanges,
-    /// A look at whether the association is idle (RFC 6458 section 8.1.8).
+    /// Checks whether the association is idle (RFC 6458 section 8.1.8).
     Autoclose,
     /// Discovery of path MTUs (RFC 8899).
     PathMtu,
@@ -104,7 +105,7 @@ impl<'a> Runs<'a> {
 impl Association {
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        // The driver asks after every packet.
+        // The driver calls this after every packet.
         let runs = Runs::of(&self.state);
         let next = self
             .deadline(AFTER_PATHS, runs)
@@ -115,7 +116,7 @@ impl Association {
 
     /// Handles every timer that is due.
     pub(super) fn expire_timers(&mut self, cx: &mut Cx<'_>) {
-        // Mostly the pace of one path is all that is due, so each group is asked as a whole before its timers.
+        // Usually only the pace of one path is due, so each group is checked as a whole before its timers.
         if self.earliest_before_paths(Runs::of(&self.state)) <= cx.now {
             for timer in BEFORE_PATHS {
                 self.expire(cx, timer);
@@ -178,7 +179,7 @@ impl Association {
         next
     }
 
-    /// When a timer expires; [`NEVER`] where it does not run.
+    /// When a timer expires; [`NEVER`] if it does not run.
     #[inline(always)]
     fn deadline(&self, timer: Timer, Runs { may_send, connected }: Runs<'_>) -> Instant {
         let deadline = match timer {
@@ -299,7 +300,7 @@ impl Association {
 #[inline]
 fn earliest_of(sending: &SendPath, path: &Path) -> Instant {
     let of = |timer| deadline_of(timer, sending, path);
-    // Spelled out: a loop over so many timers is not unrolled, and then each costs a jump.
+    // Written out: a loop over this many timers is not unrolled, and then each costs a jump.
     let earliest = of(PathTimer::Ban)
         .min(of(PathTimer::T3))
         .min(of(PathTimer::Late))

@@ -21,6 +21,6 @@ pub use check::ConfigError;
 pub use options::{AssociationOptions, Heartbeats, PathOptions, PathOptionsError};
 pub use policies::*;
 pub use presets::Preset;
-pub use reference::{POLICY_KEYS, PolicyExample, PolicyKey, PolicyValues};
+pub use reference::{POLICY_KEYS, PolicyExample, PolicyKey, PolicyLevel, PolicySide, PolicyValues};
 pub use shared_keys::SharedKeys;
 pub use traffic::TrafficMarks;

@@ -23,7 +23,7 @@ macro_rules! presets {
                 match self { $(Self::$variant => $key),+ }
             }
 
-            /// What it is for.
+            /// Its purpose.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc, "\n"),+)),+ }
             }
@@ -32,7 +32,7 @@ macro_rules! presets {
 }
 
 presets!(
-    /// RFC 9260: new data on one primary path, the others stand by.
+    /// RFC 9260: new data on one primary path; the other paths are backups.
     Rfc9260 = "rfc9260",
     /// Concurrent multipath transfer as the papers describe it: SFR, CUCv2, DAC, least recently used path first,
     /// fast recovery per path.
@@ -49,8 +49,8 @@ presets!(
     Olia = "olia",
     /// CMT with balanced linked adaptation.
     Balia = "balia",
-    /// CMT with what `dreibholz-asymmetric` adds for unequal paths: NR-SACK, buffer splitting, chunk rescheduling, smart
-    /// fast retransmit and packet drop reports.
+    /// CMT with the mechanisms of `dreibholz-asymmetric` for unequal paths: NR-SACK, buffer splitting, chunk
+    /// rescheduling, smart fast retransmit and packet drop reports.
     DreibholzAsymmetric = "dreibholz-asymmetric",
     /// The rules of ns-2's CMT of 2005, for comparing results with it.
     Ns22005 = "ns2-2005",
@@ -206,7 +206,7 @@ fn cmt() -> Policies {
     Policies {
         fast_retransmit: FastRetransmit {
             split: SplitFastRetransmit::Sfr,
-            // The rule of the time, RFC 4960's.
+            // The rule of RFC 4960, the standard at the time.
             beyond_window: BeyondWindow::EveryLoss,
             ..rfc9260().fast_retransmit
         },
@@ -233,7 +233,7 @@ fn pf_2() -> Failover {
     Failover { detection: FailureDetection::Pf2, ..rfc9260().failover }
 }
 
-/// The floors of several paths would add up to more than one flow has.
+/// The floors of several paths would add up to more than that of one flow.
 fn coupled(congestion: CongestionAlgorithm) -> Policies {
     Policies { congestion, window: Window { ssthresh_floor_mtu: 1, ..cmt().window }, ..cmt() }
 }
@@ -241,7 +241,7 @@ fn coupled(congestion: CongestionAlgorithm) -> Policies {
 fn dreibholz_asymmetric() -> Policies {
     Policies {
         buffer_split: BufferSplit::Both,
-        // The paper's sender side alone never acts here: NR-SACKs free the send buffer that it watches.
+        // The sender side alone has no effect here: NR-SACKs free the send buffer.
         reschedule: Reschedule { side: RescheduleSide::Both, ..cmt().reschedule },
         smart_fast_rtx: SmartFastRtx::On,
         nr_sack: NrSack::All,
@@ -356,10 +356,10 @@ fn recommended() -> Policies {
             volume: AckVolume::PartOfData,
             ..dreibholz_asymmetric().delayed_ack
         },
-        // Each path's packets count for themselves, so that this is the path whose SACK is due.
+        // Packets count per path, so this is the path whose SACK is due.
         sack_path: SackPath::LastData,
         rtt_sample: RttSample::SlowPathUpdate,
-        // As long as a SACK may be delayed.
+        // The longest delay of a SACK.
         rto: Rto {
             min: Duration::from_millis(200),
             margin: Duration::from_millis(200),
@@ -368,9 +368,9 @@ fn recommended() -> Policies {
         control_rtt: ControlRtt::Provisional,
         sack_request: SackRequest::WhenNeeded,
         stale_sack: StaleSack::SamePath,
-        // A model of the path, which random loss does not shrink and which tells the scheduler what a path carries.
+        // A model of the path, which random loss does not shrink and from which the scheduler knows the rate of a path.
         congestion: CongestionAlgorithm::Bbr,
-        // What the pace spaces needs no limit.
+        // Paced packets need no limit on bursts.
         pacing: Pacing::On,
         burst: Burst::Off,
         window: Window {

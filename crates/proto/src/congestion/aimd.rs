@@ -55,9 +55,10 @@ impl Aimd {
         self.coupling.intervals.longest()
     }
 
-    /// The threshold takes what a loss leaves; what was before is kept, until it is known that it was a loss.
+    /// Sets the threshold to the window after a loss; the previous values are kept until the loss is known to be
+    /// genuine.
     fn reduce(&mut self, cx: &Context<'_>) {
-        // A timeout of what was retransmitted after one says nothing new.
+        // Another timeout of the same data says nothing new.
         if self.window.cwnd > cx.path.unit || self.undo.is_none() {
             let (window, adjustment, coupling) = (self.window, self.adjustment, self.coupling);
             let before = Unreduced { window, adjustment, coupling };
@@ -69,7 +70,7 @@ impl Aimd {
         self.cut(cx);
     }
 
-    /// The threshold takes what a loss leaves; counting begins anew.
+    /// Sets the threshold to the window after a loss; counting starts again.
     fn cut(&mut self, cx: &Context<'_>) {
         self.window.ssthresh = self.coupling.threshold(self.window.cwnd, cx.path, cx.group);
         self.adjustment.partial_bytes_acked = 0;
@@ -109,7 +110,7 @@ impl Controller for Aimd {
         self.window.cwnd = cx.path.unit;
     }
 
-    /// The window is what it was, if it has not become larger since.
+    /// Restores the window, unless it is larger by now.
     fn on_spurious_loss(&mut self, _: &Context<'_>, _: &SpuriousLoss) {
         let Some(undo) = self.undo.take() else { return };
         if self.window.cwnd < undo.window.cwnd {

@@ -119,7 +119,7 @@ impl BuiltIn {
         }
     }
 
-    /// Forgets the model of a path that has long been idle, and with it what it takes of the memory. Returns whether there was one.
+    /// Forgets the model of a path that was idle for long, and frees its memory. Returns whether there was one.
     pub(super) fn forget(&mut self) -> bool {
         let BuiltInKind::Bbr(bbr) = &self.0 else { return false };
         let cwnd = bbr.initial_cwnd();
@@ -138,7 +138,7 @@ impl BuiltIn {
         }
     }
 
-    /// Whether it looks at each packet that is sent.
+    /// Whether it needs every sent packet.
     #[inline]
     pub(super) fn hears_of_packets(&self) -> bool {
         !matches!(self.0, BuiltInKind::Aimd(_))

@@ -1,11 +1,12 @@
-//! How large a burst of a path may be (RFC 9260 section 6.1 D; Max.Burst).
+//! Limits of a path's bursts (RFC 9260 section 6.1 D; Max.Burst).
 //!
-//! The RFC limits a burst per SACK, and takes a SACK for every second packet for granted (section 6.2). A receiver that
-//! takes in many packets at a time answers them with one (a stretch ack); it stands for the SACKs that were left out,
-//! and is worth their bursts.
+//! The RFC limits a burst per SACK, and assumes a SACK for every second packet (section 6.2). A receiver that reads
+//! many packets at a time acknowledges them with one SACK (a stretch ack), which stands for the omitted ones and allows
+//! their bursts.
 //!
-//! A window that is much larger than the flight can also be cut for good: "use it or lose it" and "congestion window
-//! limiting" of Allman and Blanton (Notes on Burst Mitigation for Transport Protocols, 2005; INET `maxBurstVariant`).
+//! A window much larger than the flight size can also be reduced permanently: "use it or lose it" and "congestion
+//! window limiting" of Allman and Blanton (Notes on Burst Mitigation for Transport Protocols, 2005; INET
+//! `maxBurstVariant`).
 
 use crate::config::Burst;
 

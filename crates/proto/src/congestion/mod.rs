@@ -1,9 +1,9 @@
 //! Congestion control, per path.
 //!
-//! A [`Controller`] hears what happens on one path and answers with a window. The built-in ones ([`BuiltIn`]) are those of RFC
-//! 9260 and CMT (`aimd`), composed of slow start (`slow_start`), the window adjustment of RFC 9260 section 7.2 (`reno`) and a
-//! coupling with the other paths of the group (`coupled`), CUBIC (`cubic`) and BBR (`bbr`). One of your own goes into an
-//! association by [`custom_congestion`](crate::config::AssociationConfig::custom_congestion).
+//! A [`Controller`] receives the events of one path and determines its window. The built-in ones ([`BuiltIn`]) are
+//! those of RFC 9260 and CMT (`aimd`), composed of slow start (`slow_start`), the window adjustment of RFC 9260 section
+//! 7.2 (`reno`) and a coupling with the other paths of the group (`coupled`), CUBIC (`cubic`) and BBR (`bbr`). A
+//! controller of a program is set by [`custom_congestion`](crate::config::AssociationConfig::custom_congestion).
 
 mod aimd;
 mod bbr;

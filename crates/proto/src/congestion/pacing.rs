@@ -57,13 +57,13 @@ impl Pacer {
         self.holds
     }
 
-    /// When the next packet may leave, where the pace is what it waits for: then at least a byte may.
+    /// When the next packet may be sent, if pacing delays it: then at least a byte may.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.holds.then_some(self.left_by + time_for(1, self.rate))
     }
 }
 
-/// How long so many bytes take. Rounded up: rounded down, a timer would expire before anything may leave.
+/// The time of this many bytes. Rounded up: rounded down, a timer would expire before anything may be sent.
 fn time_for(bytes: u64, rate: u64) -> Duration {
     let nanos = mul_div_ceil(bytes, 1_000_000_000, rate.max(1));
     Duration::from_nanos(nanos.min(u128::from(u64::MAX)) as u64)
@@ -79,8 +79,8 @@ pub(crate) fn pace_of(cwnd: u64, ssthresh: u64, srtt: Option<Duration>) -> u64 {
     rate.clamp(1, u128::from(u64::MAX)) as u64
 }
 
-/// The pace of a start-up over a bottleneck that passes on so many bytes per second: no less, because what the window admits
-/// waits nowhere then, and little more, because the rest would fill the queue. The quarter finds a faster path.
+/// The pace of a start-up over a bottleneck of this many bytes per second: not less, because the admitted data then
+/// waits nowhere, and little more, because the rest would fill the queue. The added quarter detects a faster path.
 pub(crate) fn near(pace: u64, bottleneck: u64) -> u64 {
     pace.clamp(bottleneck, bottleneck.saturating_add(bottleneck / 4))
 }

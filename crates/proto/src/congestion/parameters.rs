@@ -1,4 +1,4 @@
-//! Questions about a path that its congestion control asks.
+//! Parameters of a path for its congestion control.
 
 use super::path_fill;
 use crate::config::plug_in::Parameters;

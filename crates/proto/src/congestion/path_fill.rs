@@ -1,21 +1,21 @@
-//! How much a path takes before the next one is asked.
+//! Runs: how much a path takes before the next one has its turn.
 //!
-//! Whatever takes one packet at a time from a path with a long round trip leaves a hole between the TSNs of the lower-RTT
-//! ones for each, and a SACK has room for some hundreds of gap ack blocks. Above those that it can name, nothing leaves the
-//! flight of the lower-RTT path. A path that waits for room for several packets leaves one hole for all of them.
+//! Taking one packet at a time from a path with a long round trip leaves a gap between the TSNs of the lower-RTT paths
+//! for each, and a SACK can report some hundreds of gap ack blocks. Chunks above those stay in flight on the lower-RTT
+//! path. A path that waits until it can send several packets leaves one gap for all of them.
 //!
 //! Runs are as short as a SACK allows, because each is a burst, and never longer than Max.Burst of RFC 9260.
 
 use crate::Duration;
 use crate::config::PathFill;
 
-/// Packets in flight that are worth one more packet per run: so many blocks fill a third of a SACK of 1,500 bytes.
+/// Packets in flight for which runs are one packet longer: this many blocks fill a third of a SACK of 1,500 bytes.
 const PACKETS_PER_STEP: u64 = 128;
 
 /// Packets of the longest run (RFC 9260 section 6.1 D, Max.Burst).
 const LONGEST_RUN: u64 = 4;
 
-/// Bytes beside those of one packet for which a path waits that has so much in flight, where the policy makes runs.
+/// Further bytes, beside one packet, that a path with this flight size waits for, if the policy makes runs.
 pub(crate) fn gathered(policy: PathFill, flight: u64, unit: u64) -> u64 {
     match policy {
         PathFill::PacketByPacket | PathFill::FillWindow => 0,

@@ -11,7 +11,7 @@
 /// Account of a fast recovery, in counted bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RateReduction {
-    /// Outstanding when it began, without what was lost by then (RecoverFS); 0: none is going on.
+    /// Outstanding bytes at its start, without those lost by then (RecoverFS); 0: none in progress.
     outstanding: u64,
     /// Delivered since then (prr_delivered).
     delivered: u64,
@@ -22,7 +22,7 @@ pub(crate) struct RateReduction {
     last_sack: LastSack,
 }
 
-/// Whether the last SACK was a sign of a repair that goes well (SafeACK).
+/// Whether the last SACK showed progress of the repair (SafeACK).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum LastSack {
     /// What was in order on the path did not advance, or something more was lost.
@@ -38,7 +38,7 @@ impl RateReduction {
         Self { outstanding: 0, delivered: 0, sent: 0, news: 0, last_sack: LastSack::Doubtful }
     }
 
-    /// Fast recovery begins, with so many bytes still outstanding.
+    /// Fast recovery starts, with this many bytes still outstanding.
     pub(crate) fn begin(&mut self, outstanding: u64) {
         *self = Self { outstanding, ..Self::new() };
     }
@@ -48,7 +48,7 @@ impl RateReduction {
         self.outstanding = 0;
     }
 
-    /// A SACK acknowledges so many bytes of what was outstanding.
+    /// A SACK acknowledges this many of the outstanding bytes.
     pub(crate) fn on_sack(&mut self, delivered: u64, last_sack: LastSack) {
         if self.outstanding > 0 {
             self.delivered = self.delivered.saturating_add(delivered);
@@ -62,12 +62,12 @@ impl RateReduction {
         self.sent = self.sent.saturating_add(bytes);
     }
 
-    /// Whether fast recovery goes on.
+    /// Whether fast recovery is in progress.
     pub(crate) fn is_under_way(&self) -> bool {
         self.outstanding > 0
     }
 
-    /// Bytes that may be outstanding in the flush that begins; nothing while no recovery goes on.
+    /// Maximum of outstanding bytes in the flush that starts; `None` without recovery.
     pub(crate) fn limit(&mut self, flight: u64, ssthresh: u64, unit: u64) -> Option<u64> {
         if self.outstanding == 0 {
             return None;
@@ -84,8 +84,8 @@ impl RateReduction {
             };
             news.saturating_add(more).min(ssthresh - flight)
         };
-        // What was lost is retransmitted at once, whatever the account says; and where nothing is outstanding, for it left for
-        // other paths, no SACK would ever allow anything.
+        // Lost data is retransmitted at once, whatever the account; and if nothing is outstanding, because it was
+        // rescheduled to other paths, no SACK would ever allow anything.
         let least = if self.sent == 0 || flight == 0 { unit } else { 0 };
         Some(flight.saturating_add(may_send.max(least)))
     }

@@ -13,9 +13,9 @@ use crate::config::{AvoidanceBytes, IdleRule};
 pub(crate) enum Growth {
     /// Nothing.
     None,
-    /// Slow start: so many bytes.
+    /// Slow start: growth in bytes.
     SlowStart(u64),
-    /// Congestion avoidance: so many bytes.
+    /// Congestion avoidance: growth in bytes.
     Avoidance(u64),
 }
 
@@ -147,7 +147,7 @@ mod tests {
         acked(acked_bytes, flight_before, flight_before - acked_bytes, advanced)
     }
 
-    /// A controller as far as the tables look at it: not at what it remembers beside.
+    /// The parts of a controller that the tables compare.
     fn seen(controller: &Aimd) -> (u64, u64, u64) {
         crate::congestion::testing::state(controller)
     }

@@ -1,4 +1,4 @@
-//! Events for tests, with nothing but what the formulas of the built-in controllers look at.
+//! Events for tests, with only those fields that the formulas of the built-in controllers use.
 
 use super::GroupView;
 use super::coupled::Coupling;

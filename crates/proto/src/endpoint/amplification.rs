@@ -1,14 +1,14 @@
-//! How large the answer to an INIT may be (RFC 9260 section 5.1 B; RFC 5062 section 5, bombing attack 4).
+//! Limits the size of the answer to an INIT (RFC 9260 section 5.1 B; RFC 5062 section 5, bombing attack 4).
 //!
-//! The source address of an INIT may be forged. Counted in bytes of IP packets, an INIT ACK is at most [`FACTOR`] times as large
-//! as the INIT. One that would be larger lists fewer of our addresses, and tells a peer without extensions of none.
+//! The source address of an INIT may be forged. Counted in bytes of IP packets, an INIT ACK is at most [`FACTOR`] times
+//! as large as the INIT. A larger one lists fewer of our addresses, and none to a peer without extensions.
 
 use core::net::IpAddr;
 
 use crate::Encapsulation;
 use crate::types::AddressList;
 
-/// The INIT ACK is at most so many times as large as the INIT.
+/// Maximum size of the INIT ACK, as a multiple of the INIT.
 const FACTOR: usize = 3;
 
 /// Bytes of the headers below SCTP.
@@ -31,8 +31,8 @@ pub(super) fn most_answer_bytes(init: usize, remote: IpAddr, carried: Encapsulat
     (init + headers) * FACTOR - headers
 }
 
-/// The address `first`, and of the others as many as take no more than `room` bytes as parameters, in their order. If not even two
-/// fit, only `first`, which is not listed then: the packet comes from it.
+/// The address `first`, and as many of the others, in their order, as take no more than `room` bytes as parameters. If
+/// not even two fit, only `first`, which is not listed then: it is the source of the packet.
 pub(super) fn first_that_fit(all: &[IpAddr], first: IpAddr, room: usize) -> AddressList {
     let mut list = AddressList::from_slice(&[first]);
     let mut taken = parameter_bytes(first);

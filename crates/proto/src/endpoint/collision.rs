@@ -167,8 +167,8 @@ impl Endpoint {
     }
 }
 
-/// Where the INIT ACK goes in COOKIE-WAIT: to an address that the user named and the INIT tells, the source if possible
-/// (RFC 9260 section 5.2.1).
+/// Destination of the INIT ACK in COOKIE-WAIT: an address that the user named and the INIT lists, the source if
+/// possible (RFC 9260 section 5.2.1).
 fn requested_address(
     view: &HandshakeView,
     source: &PeerAddress,
@@ -201,7 +201,7 @@ fn added_addresses(
     Some(Causes::build([Cause::RestartWithNewAddresses(list.as_slice())]))
 }
 
-/// The address of the association that packets from `source` come from.
+/// The address of the association with the source `source`.
 fn find<'v>(view: &'v HandshakeView, source: &PeerAddress) -> Option<&'v PeerAddress> {
     view.peer_addresses.iter().find(|known| {
         known.address == source.address && same_port(&known.encapsulation, &source.encapsulation)

@@ -46,7 +46,7 @@ const VERSION: u8 = 1;
 const SHORT_VERSION: u8 = 2;
 /// Length of the secret and of the authentication code in bytes.
 const MAC_LEN: usize = 32;
-/// Length of the authentication code where room is scarce. It is never checked anywhere but here, so 128 bits do.
+/// Length of the authentication code if space is scarce. It is only verified here, so 128 bits are enough.
 const SHORT_MAC_LEN: usize = 16;
 /// Length of the longest cookie in bytes.
 const MAX_LEN: usize = 57 + 5 + 17 + 1 + 4 + 1 + 17 * MAX_ADDRESSES + MAX_AUTH_LEN + MAC_LEN;
@@ -82,8 +82,8 @@ pub(super) struct CookieSecrets {
 }
 
 struct Secret {
-    /// Nobody but this endpoint ever computes a code with it, so nobody need know how. Keyed BLAKE3 is as strong as
-    /// HMAC-SHA-256 and costs a fifth of it where the processor has no instructions for SHA.
+    /// Only this endpoint computes codes with it. Keyed BLAKE3 is as strong as HMAC-SHA-256 and costs a fifth of it on
+    /// processors without instructions for SHA.
     key: [u8; MAC_LEN],
     /// When it began to sign.
     since: Instant,
@@ -211,7 +211,7 @@ impl CookieSecrets {
         }
     }
 
-    /// The cookie as it goes out.
+    /// The cookie as sent.
     pub(super) fn seal(
         &mut self,
         cookie: &Cookie,
@@ -309,7 +309,7 @@ fn append_address(out: &mut Vec<u8>, address: IpAddr) {
     }
 }
 
-/// Takes fields from the front; `None` where there are too few bytes, or a field cannot be.
+/// Takes fields from the front; `None` if there are too few bytes, or a field is invalid.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

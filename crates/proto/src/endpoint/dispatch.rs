@@ -1,4 +1,4 @@
-//! Where each packet goes (RFC 9260 sections 5.1, 8.4 and 8.5).
+//! The destination of each packet (RFC 9260 sections 5.1, 8.4 and 8.5).
 
 use alloc::format;
 use core::net::IpAddr;
@@ -158,7 +158,7 @@ impl Endpoint {
         }
     }
 
-    /// A verification tag that no association has told the peer at this address.
+    /// A verification tag that no association has given to the peer at this address.
     fn route_stranger(
         &mut self,
         cx: &mut Cx<'_>,
@@ -209,7 +209,7 @@ impl Endpoint {
     /// The right tag and port, but from an unknown address.
     ///
     /// NOTE(deviation): by RFC 9260 section 8.4, ABORT with the tag reflected would be due. A peer that uses an address
-    /// which it did not tell (address translation) would end a working association for it.
+    /// which it did not list (address translation) would end a working association by it.
     fn route_foreign_address(
         &self,
         entry: &TableEntry,

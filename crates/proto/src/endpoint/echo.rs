@@ -133,7 +133,7 @@ impl Endpoint {
     }
 
     pub(super) fn identity_of(&self, cookie: &Cookie) -> Identity {
-        // The pair of addresses that has been tried comes first, unless its local address was lost since.
+        // The verified pair of addresses comes first, unless its local address was lost since.
         let own = self.addresses_at(cookie.local_port);
         let mut local_addresses = AddressList::new();
         if own.contains(&cookie.local_address) {

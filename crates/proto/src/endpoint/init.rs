@@ -1,4 +1,4 @@
-//! Answers of an endpoint that keeps nothing in mind for them: INIT ACK, and what strangers are told.
+//! Stateless answers of an endpoint: INIT ACK, and answers to unknown peers.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ use crate::{Cx, Ecn, Fragmentation, Received, Transmit};
 /// An answer longer than this may be fragmented by IP: with its headers it might not fit the least MTU of IPv6.
 const SAFE_PACKET_BYTES: usize = 1200;
 
-/// Where an answer goes, and from where.
+/// Source and destination of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReturnPath {
     pub(super) local: IpAddr,
@@ -52,7 +52,7 @@ pub(super) struct OwnInit {
 }
 
 impl ReturnPath {
-    /// Back to where a packet came from.
+    /// Back to the source of a packet.
     pub(super) fn of(received: &Received<'_>, packet: &Incoming<'_, '_>) -> Self {
         let remote =
             PeerAddress { address: received.remote, encapsulation: received.encapsulation };
@@ -84,7 +84,7 @@ impl OwnInit {
 }
 
 impl Endpoint {
-    /// Reads the INIT of a packet with tag 0; the inner error is what is wrong with it, and the tag to say so.
+    /// Reads the INIT of a packet with tag 0; the inner error is the problem, with the tag for reporting it.
     pub(super) fn read_init(
         &self,
         received: &Received<'_>,
@@ -234,7 +234,7 @@ impl Endpoint {
         self.answer_stranger(cx, to, tag, abort)
     }
 
-    /// A packet for someone who is not, or not known to be, the peer of an association: not too often.
+    /// Answers a packet from outside any association, at a limited rate.
     pub(super) fn answer_stranger(
         &mut self,
         cx: &Cx<'_>,

@@ -39,12 +39,12 @@ pub use route::{Collision, DropReason, Route};
 
 /// One SCTP port with its local addresses.
 ///
-/// It tells where each packet belongs, but owns no association: whoever drives the stack keeps them under the ids given
-/// here, and hands their [notices](Association::poll_notice) back with [`on_notice`](Self::on_notice). INIT is answered
-/// without keeping anything; an association begins with its COOKIE ECHO.
+/// It determines where each packet belongs, but owns no association: the driver keeps associations under the ids
+/// assigned here, and passes their [notices](Association::poll_notice) to [`on_notice`](Self::on_notice). INIT is
+/// answered without keeping state; an association begins with its COOKIE ECHO.
 ///
-/// Further associations with the same peer have SCTP ports of their own on this side. So have the sockets of programs that share
-/// the endpoint: see [`bind_port`](Self::bind_port).
+/// Further associations with the same peer have SCTP ports of their own on this side. So do the sockets of programs
+/// that share the endpoint: see [`bind_port`](Self::bind_port).
 ///
 /// Packets over IP to other SCTP ports are dropped without an answer, since they may belong to others on the same host.
 /// Over UDP they are answered as if those ports were not in use.
@@ -98,11 +98,12 @@ impl Endpoint {
         }
     }
 
-    /// An endpoint without addresses, at `local_port` over a lower layer that leads to one peer, such as DTLS (RFC 8261). Associations
-    /// have one path, and list no addresses in INIT. Packets come in as [`Received::from_lower_layer`], and go out with
-    /// [`Encapsulation::LowerLayer`]; several endpoints may have ports over one lower layer.
+    /// An endpoint without addresses, at `local_port` over a lower layer to one peer, such as DTLS (RFC 8261).
+    /// Associations have one path, and list no addresses in INIT. Received packets are passed as
+    /// [`Received::from_lower_layer`], and packets to send have [`Encapsulation::LowerLayer`]; several endpoints may
+    /// have ports over one lower layer.
     ///
-    /// [`EndpointConfig::over_lower_layer`] has what fits.
+    /// [`EndpointConfig::over_lower_layer`] is a suitable configuration.
     pub fn over_lower_layer(mut config: EndpointConfig, local_port: u16, cx: &mut Cx<'_>) -> Self {
         config.association.fit_lower_layer();
         Self::new(config, local_port, &[LOWER_LAYER_LOCAL], cx)
@@ -164,8 +165,8 @@ impl Endpoint {
         self.connect_from(cx, config, Ports { local, remote }, peer)
     }
 
-    /// Binds a further SCTP port, or changes what it is bound to. Several programs, or several sockets of one, can so share
-    /// the endpoint and its UDP port. What lives at the port stays as it is.
+    /// Binds a further SCTP port, or changes its configuration. Several programs, or several sockets of one, can thus
+    /// share the endpoint and its UDP port. Existing associations at the port do not change.
     pub fn bind_port(&mut self, port: u16, config: PortConfig) {
         if port != 0 {
             self.bound.set(port, config);
@@ -208,11 +209,12 @@ impl Endpoint {
         Ok((id, Association::connect(cx, config.shared(), identity, &peer)))
     }
 
-    /// Begins an association with the SCTP port `remote_port` of the peer that the lower layer leads to. Both sides may do so at once.
+    /// Initiates an association with the SCTP port `remote_port` of the peer at the lower layer. Both sides may do so
+    /// at once.
     ///
     /// # Errors
     ///
-    /// As [`connect`](Self::connect); without a lower layer there is no path.
+    /// Like [`connect`](Self::connect); without a lower layer there is no path.
     pub fn connect_over_lower_layer(
         &mut self,
         cx: &mut Cx<'_>,
@@ -237,9 +239,9 @@ impl Endpoint {
         })
     }
 
-    /// The association that a packet belongs to, where addresses, ports and verification tag tell. Nothing else of it
-    /// was looked at: before [`Association::handle`] the checksum of a datagram is to be verified, and that the tag still
-    /// is the association's. `None` for whatever needs [`handle`](Self::handle), which comes to the same association.
+    /// The association that a packet belongs to, according to addresses, ports and verification tag. Nothing else was
+    /// checked: before [`Association::handle`], verify the checksum of a datagram, and that the tag still is the
+    /// association's. `None` for packets that need [`handle`](Self::handle), which finds the same association.
     #[inline]
     pub fn owner_of(&self, received: &Received<'_>) -> Option<AssociationId> {
         self.peek_owner(received)

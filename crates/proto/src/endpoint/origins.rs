@@ -1,4 +1,4 @@
-//! How many associations come from one address.
+//! The number of associations per address.
 
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, Ipv6Addr};
@@ -29,7 +29,7 @@ impl Origins {
         (count >= limit).then_some(limit)
     }
 
-    /// An association came from there.
+    /// Counts an association from this address.
     pub(super) fn add(&mut self, id: AssociationId, address: IpAddr) {
         if self.limit.is_some() {
             *self.counts.entry(network(address)).or_default() += 1;
@@ -49,7 +49,7 @@ impl Origins {
     }
 }
 
-/// What stands for all addresses that one host may have.
+/// The representative of all addresses that one host may have.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

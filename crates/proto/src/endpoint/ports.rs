@@ -56,7 +56,7 @@ pub(super) struct BoundPort {
 pub(super) struct BoundPorts(BTreeMap<u16, BoundPort>);
 
 impl BoundPorts {
-    /// Binds a port, or changes what it is bound to.
+    /// Binds a port, or changes its configuration.
     pub(super) fn set(&mut self, port: u16, config: PortConfig) {
         let bound = BoundPort {
             addresses: config.local_addresses,

@@ -14,7 +14,7 @@ use crate::extension::auth::{AuthProof, Covered};
 use crate::extension::packet_drop::flags;
 use crate::{Association, AssociationId, Body, Received, Transmit};
 
-/// Where a packet goes.
+/// The destination of a packet.
 #[derive(Debug)]
 pub enum Route {
     /// To this association: [`Association::handle`].
@@ -129,8 +129,8 @@ pub(super) fn ports_of_damaged(body: &Body<'_>) -> Option<(u16, u16)> {
     }
 }
 
-/// The common header of a packet without its checksum, and the type of its first chunk besides AUTH: what tells whose nearly
-/// every packet is.
+/// The common header of a packet without its checksum, and the type of its first chunk other than AUTH: enough to route
+/// nearly every packet.
 pub(super) struct Beginning {
     /// Source and destination.
     pub(super) ports: [u16; 2],
@@ -183,7 +183,7 @@ pub(super) enum Incoming<'r, 'a> {
     Structured(&'r Packet<'static>),
 }
 
-/// What there is in a packet, as far as the rules for packets without association ask.
+/// The content of a packet, as far as the rules for packets without association need it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contents(u8);
 

@@ -1,9 +1,9 @@
 //! Verification tags of associations that have ended: the cookies that brought them are spent.
 //!
-//! A COOKIE ECHO that the network duplicates or delays may arrive when the association is over, and its cookie is as good as
-//! new. The association that it would make has the tags of the one that ended: a peer that waits for SHUTDOWN COMPLETE would
-//! repeat its SHUTDOWN ACK to that one without effect, and count as unreachable. RFC 9260 section 5.3.1 wants another tag whenever
-//! an association with the same peer begins anew. So tags are remembered for as long as a cookie lives.
+//! A COOKIE ECHO that the network duplicates or delays may arrive after the end of the association, while its cookie is
+//! still valid. The association that it would create has the tags of the ended one: a peer that waits for SHUTDOWN
+//! COMPLETE would repeat its SHUTDOWN ACK to that one without effect, and count as unreachable. RFC 9260 section 5.3.1
+//! requires another tag for each new association with the same peer, so tags are remembered for the life of a cookie.
 
 use alloc::collections::{BTreeSet, VecDeque};
 

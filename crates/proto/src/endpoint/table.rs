@@ -33,7 +33,7 @@ pub(super) struct Ports {
     pub(super) remote: u16,
 }
 
-/// Where a peer is, as far as packets without the tag of an association tell.
+/// The address of a peer, for packets without the tag of an association.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Contact {
     ports: Ports,
@@ -45,7 +45,7 @@ struct Contact {
 /// What speaks for an address of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AddressProof {
-    /// The peer says that it has the address, which may be that of somebody else (RFC 5062 section 2): it blocks nobody.
+    /// The peer claims the address, which may belong to another host (RFC 5062 section 2): it blocks no one.
     Claimed,
     /// The peer has answered from there, or the user says that it is the peer's.
     Confirmed,
@@ -58,16 +58,16 @@ pub(super) struct TableEntry {
     ports: Ports,
     udp_port: Option<u16>,
     addresses: AddressList,
-    /// Whether its peer may come from addresses that it has not named.
+    /// Whether its peer may use addresses that it has not listed.
     takes_newcomers: bool,
-    /// Whether its peer was told that a checksum of zero is acceptable.
+    /// Whether its peer was told that a checksum of zero is accepted.
     accepts_zero_checksum: bool,
     /// Whether its peer may send ASCONF from addresses that it is about to add.
     takes_address_changes: bool,
 }
 
 impl TableEntry {
-    /// Whether its peer may come from addresses that it has not named, and proves itself.
+    /// Whether its peer may use addresses that it has not listed, if it proves itself.
     pub(super) fn takes_newcomers(&self) -> bool {
         self.takes_newcomers
     }
@@ -170,7 +170,7 @@ impl AssociationTable {
         was_claimed
     }
 
-    /// The address is somebody else's.
+    /// Releases an address that belongs to another host.
     fn leave(&mut self, id: AssociationId, address: IpAddr) {
         if let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) {
             entry.addresses.retain(|known| *known != address);
@@ -194,7 +194,7 @@ impl AssociationTable {
         }
     }
 
-    /// The peer of an association may come from addresses that it has not named.
+    /// Allows the peer of an association to use addresses that it has not listed.
     pub(super) fn take_newcomers(&mut self, id: AssociationId) {
         if let Some(entry) = self.tags.get(&id).and_then(|tag| self.by_tag.get_mut(tag)) {
             entry.takes_newcomers = true;
@@ -208,7 +208,7 @@ impl AssociationTable {
         }
     }
 
-    /// Which checksum is right in a packet. One of zero is looked at only where it stands.
+    /// The correct checksum of a packet. Zero checksums are checked only if they occur.
     #[inline]
     pub(super) fn checksum_policy(&self, body: &Body<'_>) -> ChecksumPolicy {
         if body.has_zero_checksum()
@@ -242,7 +242,7 @@ impl AssociationTable {
         self.add_addresses(id, confirmed, claimed);
     }
 
-    /// Forgets an association. Returns its tag, if there is one.
+    /// Removes an association. Returns its tag, if it has one.
     pub(super) fn remove(&mut self, id: AssociationId) -> Option<u32> {
         let tag = self.tags.get(&id).copied();
         self.take_entry(id);
@@ -263,8 +263,8 @@ impl AssociationTable {
         self.by_tag.get(&tag)
     }
 
-    /// The association whose peer is there. If there is none, one whose peer has another UDP port there: behind a translator it
-    /// may have changed.
+    /// The association of the peer at this address, or else one whose peer has another UDP port there, which a
+    /// translator may have changed.
     pub(super) fn by_peer(
         &self,
         ports: Ports,
@@ -278,7 +278,7 @@ impl AssociationTable {
         })
     }
 
-    /// The association whose peer is there, and was when it began.
+    /// The association whose peer is, and initially was, at this address.
     fn exactly(
         &self,
         ports: Ports,
@@ -300,11 +300,11 @@ impl AssociationTable {
         next.is_some_and(|(contact, _)| contact.ports.local == port)
     }
 
-    /// The association that one of the addresses belongs to, tried in order, as far as they are confirmed there. The first is where packets come from; if that is no
-    /// private one, and they are carried over UDP, as behind translators, private ones say nothing: hosts of many networks have
-    /// the same.
+    /// The association of the first of these addresses that is confirmed for one. The first address is the source of
+    /// the packet. If that is public and the packets are carried in UDP, as behind translators, private addresses are
+    /// ignored: hosts of many networks have the same.
     ///
-    /// With another UDP port it is another peer: one behind the same translator, or one that begins anew.
+    /// Another UDP port means another peer: one behind the same translator, or one that has restarted.
     pub(super) fn by_any_peer(
         &self,
         ports: Ports,

@@ -1,7 +1,7 @@
-//! The end of an association on which nothing happens (RFC 6458 section 8.1.8, `SCTP_AUTOCLOSE`).
+//! Shutdown of an idle association (RFC 6458 section 8.1.8, `SCTP_AUTOCLOSE`).
 //!
-//! A packet costs nothing for it: four times within the limit the association is looked at, and ends when it was found the same
-//! four times in succession, which is after the limit and at most a quarter of it later.
+//! It has no cost per packet: the association is checked four times within the limit, and shut down after four
+//! consecutive checks without a difference, which is at most a quarter of the limit late.
 
 use crate::{Duration, Instant, Tsn};
 

@@ -1,14 +1,16 @@
-//! Blocking estimation: new data keeps off a path on which it would arrive so late that a path with a lower RTT had filled the
-//! buffers by then, and a path that blocks one with a lower RTT all the same loses half its congestion window.
+//! Blocking estimation: new data is not sent on a path on which it would arrive so late that a path with a lower RTT
+//! would have filled the buffers by then. A path that still blocks one with a lower RTT loses half of its congestion
+//! window.
 //!
 //! The estimate is that of Ferlin, Alay, Mehani, Boreli 2016 ("BLEST: Blocking estimation-based MPTCP scheduler for
-//! heterogeneous networks", section III), the penalty that of Raiciu et al. 2012 ("How hard can it be?", section 4.2), with
-//! paths in the place of subflows. What waits for the slow path's chunk takes room in the buffers for a round trip of that
-//! path. If what the lower-RTT path could send in that time does not fit beside what is in flight on the slow one, the chunk
-//! waits for the lower-RTT path.
+//! heterogeneous networks", section III), the penalty that of Raiciu et al. 2012 ("How hard can it be?", section 4.2),
+//! with paths instead of subflows. Data that waits for a chunk of the slow path occupies the buffers for a round trip
+//! of that path. If the data that the lower-RTT path could send in that time does not fit beside the slow path's
+//! flight, the chunk waits for the lower-RTT path.
 //!
-//! BLEST takes the congestion window of the lower-RTT path for what it could send. But a path that was blocked never grew the window
-//! that it would have alone, so here the window counts only where a queue shows that the path is full.
+//! BLEST assumes that the lower-RTT path could send its congestion window per round trip. But the window of a blocked
+//! path never grew to the size that it would have alone, so here the window counts only if a queue shows that the path
+//! is full.
 
 use crate::types::{NANOS_PER_SECOND, mul_div};
 use crate::{Duration, Instant};
@@ -49,16 +51,16 @@ pub(crate) struct MeasuredPath {
     pub(crate) srtt: Duration,
     /// The smallest one that was measured.
     pub(crate) smallest_rtt: Duration,
-    /// How long its links need to send a packet, as far as round trips tell.
+    /// Time that its links need to send a packet, estimated from round-trip times.
     pub(crate) serialisation: Duration,
     /// How fast it delivers, where its controller measures that.
     pub(crate) rate: Option<KnownRate>,
-    /// Bytes per second that its bottleneck passes on, once a train of packets has been measured, or round trips tell.
+    /// Rate of its bottleneck in bytes per second, once measured by a train of packets or by round-trip times.
     pub(crate) bottleneck: Option<u64>,
     /// How long a packet that is sent now waits there for those that were sent before.
     pub(crate) backlog: Duration,
-    /// When the chunk in question would be answered there, where it is compared by that, too: of two paths alike, one is then no slower
-    /// than the other, and neither waits for the other one.
+    /// When the chunk would be acknowledged there, if paths are compared by that, too: of two equal paths, neither is
+    /// then slower than the other, and neither waits for the other.
     pub(crate) answer: Duration,
 }
 
@@ -68,7 +70,7 @@ impl MeasuredPath {
         self.srtt > self.smallest_rtt + self.smallest_rtt / 2
     }
 
-    /// Whether its own packets may well wait in a queue, so that it delivers what it can.
+    /// Whether its packets probably wait in a queue, so that it delivers at its capacity.
     fn has_queue(&self) -> bool {
         self.srtt > self.smallest_rtt + self.smallest_rtt / 4 + self.serialisation
     }
@@ -101,7 +103,7 @@ impl MeasuredPath {
         }
         let srtt = u128::from(self.srtt.as_nanos().max(1));
         let bytes = u128::from(self.could_send(buffer)) * u128::from(time.as_nanos()) / srtt;
-        // In slow start a congestion window doubles with each round trip, and no faster; otherwise it never comes to that.
+        // In slow start, a congestion window at most doubles with each round trip; otherwise the loop ends sooner.
         let round_trips = u128::from(time.as_nanos()).div_ceil(srtt).min(62) as u32;
         let bottleneck = self.bottleneck.map_or(u128::MAX, |rate| {
             u128::from(rate) * u128::from(time.as_nanos()) / NANOS_PER_SECOND
@@ -123,7 +125,7 @@ impl MeasuredPath {
         self.rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second)
     }
 
-    /// What it carries, in bytes per second, where that is known.
+    /// Its rate in bytes per second, if known.
     fn carries(&self) -> Option<u64> {
         self.final_rate().or(self.bottleneck)
     }
@@ -175,9 +177,9 @@ pub(crate) enum Waits {
     Nothing,
 }
 
-/// Bytes per second that a path may deliver in the next round trip which delivers so much now: up to twice as much, or the
-/// congestion window if nothing waits in a queue (`window`, per round trip), and no more than its links can send, if a packet needs
-/// `serialisation` there. The first samples of a rate are those of single packets.
+/// Bytes per second that a path may deliver in the next round trip, from its present rate: up to twice as much, or the
+/// congestion window if nothing waits in a queue (`window`, per round trip), and at most what its links can send, if a
+/// packet needs `serialisation` there. The first samples of a rate are those of single packets.
 fn grows_to(now: KnownRate, window: u64, chunk: u64, serialisation: Duration) -> u64 {
     let delivers = now.bytes_per_second.max(1);
     let most = delivers.saturating_mul(2).max(window);
@@ -202,7 +204,8 @@ pub(crate) fn expected_rtt(path: &MeasuredPath, flight: u64, chunk: u64) -> Dura
     let (smallest, srtt) = (path.smallest_rtt, path.srtt);
     let bytes = flight.saturating_add(chunk);
     let second = NANOS_PER_SECOND as u64;
-    // A queue of its own packets says that it delivers what it can, though its controller has not found that yet.
+    // A queue of its own packets shows that it delivers at its capacity, even if its controller has not detected that
+    // yet.
     let measured = path.rate.filter(|_| path.has_queue()).map(|rate| rate.bytes_per_second);
     let carries = path.carries().or(measured).map(|rate| rate.max(1));
     // A path that grows delivers up to twice as much in the next round trip, and its rate says little of a single chunk.
@@ -247,7 +250,7 @@ pub(crate) fn leads(own: Duration, rtt: Duration) -> bool {
     lead(own, rtt) != Lead::None
 }
 
-/// What a path carried at least, in bytes per second: its rate, where that is measured, or a congestion window per round trip.
+/// The proven rate of a path in bytes per second: the measured one, or a congestion window per round trip.
 pub(crate) fn proven(rate: Option<KnownRate>, cwnd: u64, srtt: Duration) -> u128 {
     match rate {
         Some(rate) => rate.bytes_per_second.into(),

@@ -3,12 +3,12 @@
 //! `dreibholz-asymmetric` sections III-A, III-B and IV-B, formulas 1 and 2. INET: `cmtBufferSplitVariant`,
 //! `cmtBufferSplittingUsesOSB`, one chunk more generous; usrsctp: `cmt_use_bs`, by bytes in flight.
 //!
-//! Shares are equal in the paper. But then a path that could use more than its part is slower than it would be alone, while
-//! others leave theirs empty: shares by need give the fastest path what the others cannot use, as their windows tell. A
+//! Shares are equal in the paper. But then a path that could use more than its share is slower than alone, while other
+//! shares stay empty: shares by need give the fastest path what the others cannot use according to their windows. A
 //! slower one would only fill its queue with it.
 //!
-//! What waits for a slow path would otherwise take all the room there is, and the fast ones could send nothing. It is
-//! asked for new data only: a retransmission takes no room that is not taken already.
+//! Without shares, data that waits for a slow path would occupy the whole buffer, and the fast paths could send
+//! nothing. Shares apply to new data only: a retransmission needs no further space.
 
 use smallvec::SmallVec;
 
@@ -42,7 +42,7 @@ pub(crate) struct SplitView {
 pub(crate) struct Speed {
     /// Its congestion window in bytes.
     pub(crate) cwnd: u64,
-    /// Its round-trip time, once there is one.
+    /// Its round-trip time, once known.
     pub(crate) srtt: Option<Duration>,
 }
 

@@ -1,14 +1,14 @@
 //! Copies of data on a second path.
 //!
-//! Two uses, both for the promise that a further path never hurts:
+//! Two uses, both so that a further path never reduces the performance:
 //!
-//! * A path on which data was never measured carries no data of its own while another one is there: what it gets may arrive
-//!   late or never. It carries one copy at a time of what went over another path, until its answer measures the path (redundant
-//!   mode until the characteristics of a path are known: draft-zuo-mptcp-scheduler-00).
-//! * A thin flow, such as voice or requests, sends each message over two paths when that costs next to nothing: it arrives
-//!   when the first of both does, so that a loss on one costs no round trip.
+//! * A path that data has never measured carries no data of its own while there is another one: its data may arrive
+//!   late or never. It carries one copy at a time of data sent on another path, until its answer measures the path
+//!   (redundant mode until the characteristics of a path are known: draft-zuo-mptcp-scheduler-00).
+//! * A thin flow, such as voice or requests, sends each message over two paths when that costs almost nothing: the
+//!   first copy to arrive counts, so a loss on one path costs no round trip.
 //!
-//! A copy counts neither as in flight nor in a congestion window; a budget limits them.
+//! A copy counts neither as in flight nor in a congestion window; a budget limits copies.
 
 use crate::types::{NANOS_PER_SECOND, mul_div};
 use crate::{Duration, Instant, Tsn};
@@ -16,7 +16,7 @@ use crate::{Duration, Instant, Tsn};
 /// Bytes per second that copies of thin flows may take of a path: some tens of small messages.
 const LEAST_RATE: u64 = 20_000;
 
-/// The part of a window per round trip that they may take, where that is more.
+/// Fraction of a window per round trip that copies may use, if that is more.
 const PART_OF_WINDOW: u128 = 4;
 
 /// Largest burst in bytes.
@@ -32,8 +32,8 @@ const EARLIER: usize = MOST_UNANSWERED as usize;
 /// How many round trips of control chunks the answer to data may take on a path that data has not measured.
 pub(crate) const LONGEST_ANSWER: u64 = 4;
 
-/// A copy recovers a loss on the other path if it arrives within so many of that path's round trips: a probe is sent after
-/// two, and its answer takes half of one.
+/// A copy recovers a loss on the other path if it arrives within this many of that path's round trips: a tail probe is
+/// sent after two, and its answer takes half of one.
 const RECOVERY_ROUND_TRIPS: u64 = 5;
 
 /// Paths with RTTs this low make no difference to the application.
@@ -120,8 +120,8 @@ impl Copies {
         self.earlier[EARLIER - 1].is_some_and(|copy| now.since(copy.sent_at) < longest)
     }
 
-    /// Whether a copy of so many bytes is in the budget for thin flows, on a path that has so many bytes free: beside data that was just sent, a
-    /// burst of copies may be more than a queue takes.
+    /// Whether a copy of this size is in the budget for thin flows, on a path with this many free bytes: beside data
+    /// that was just sent, a burst of copies may overflow a queue.
     pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, rate: u64, free: u64) -> bool {
         let owed = self.owes(now, rate);
         let sum = owed.saturating_add(bytes);
@@ -168,7 +168,7 @@ impl Copies {
         self.earlier[0] = Some(earlier);
     }
 
-    /// A SACK came over another path. Where it acknowledges the copy, the first transmission may be what arrived.
+    /// A SACK arrived over another path. If it acknowledges the copy, the first transmission may have arrived.
     pub(crate) fn on_acked_elsewhere(&mut self, now: Instant, covers: impl Fn(Tsn) -> bool) {
         for copy in self.awaited.iter_mut().chain(self.earlier.iter_mut().flatten()) {
             if copy.acked_at.is_none() && covers(copy.tsn) {
@@ -197,9 +197,10 @@ impl Copies {
         age >= rtt / 2
     }
 
-    /// A SACK came over the path. No sooner than after `least` it answers the copy if it reports it as a duplicate, or acknowledges it:
-    /// one that no other SACK has acknowledged, or where nothing else was on its way, unless `carried`: data of the peer may have brought the
-    /// SACK over this path. A report of an earlier copy answers that one. Returns when the copy was sent, if so, and its size.
+    /// A SACK arrived over the path. From `least` on, it answers the copy if it reports it as a duplicate, or
+    /// acknowledges it: one that no other SACK has acknowledged, or if nothing else was in flight, unless `carried`:
+    /// data of the peer may have brought the SACK over this path. A report of an earlier copy answers that one. Returns
+    /// when the copy was sent, if so, and its size.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,
@@ -218,7 +219,7 @@ impl Copies {
             CopyAnswer::FirstAck => latest.acked_at.is_none(),
             CopyAnswer::Nothing => false,
         };
-        // What comes sooner reports an earlier transmission of the chunk, which may have been copied here before.
+        // An earlier one reports a previous transmission of the chunk, which may have been copied here before.
         let is_due = |copy: &Copy| now.since(copy.sent_at) >= least;
         let is_reported = |copy: &Copy| is_duplicate(copy.tsn) && is_due(copy);
         // Of several of one chunk, the one that was sent first arrives first.

@@ -1,12 +1,13 @@
-//! Cwnd update for CMT (CUC, CUCv2): may a path's congestion window grow although the association's cumulative ack stands still?
+//! Cwnd update for CMT (CUC, CUCv2): whether a path's congestion window may grow although the association's cumulative
+//! ack does not advance.
 //!
 //! `dreibholz-model` section 3.2 and fig. 4; Iyengar, Amer, Stewart 2006. INET: `cmtCUCVariant` = `normal`,
 //! `pseudoCumAck`, `pseudoCumAckV2`; usrsctp: always CUCv2 while CMT is on.
 //!
 //! A path's *pseudo cumulative ack* is its lowest unacknowledged TSN. Because new chunks always get higher TSNs, it
-//! need not be remembered between SACKs: it advanced exactly if the chunk that was lowest before the SACK is
-//! acknowledged by it. CUCv2 keeps one for chunks transmitted once and one for retransmissions, so that a chunk that
-//! moved to another path neither blocks the old path nor hides the new path's own order.
+//! need not be kept between SACKs: it advances exactly if a SACK acknowledges the chunk that was lowest before. CUCv2
+//! has one for chunks transmitted once and one for retransmissions, so that a chunk that moved to another path neither
+//! blocks the old path nor hides the new path's own order.
 
 use crate::Tsn;
 use crate::config::CwndUpdate;
@@ -45,7 +46,7 @@ impl LowEnd {
 pub(crate) fn advanced(policy: CwndUpdate, view: &CucView) -> bool {
     match policy {
         CwndUpdate::Normal => view.cumulative_ack_on_path,
-        // The first version does not tell retransmissions apart.
+        // The first version does not distinguish retransmissions.
         CwndUpdate::PseudoCumAck => {
             view.cumulative_ack_on_path || view.first.joined(&view.again).advanced()
         }

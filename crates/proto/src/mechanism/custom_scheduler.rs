@@ -3,8 +3,8 @@
 use crate::PathId;
 use crate::config::plug_in::PathView;
 
-/// The path to take: what the scheduler chose, if it may send. With nothing in flight, no SACK and no timer would end a
-/// wait: then the first path that may send stands in. `in_flight` is in bytes of user data, on all paths.
+/// The path to use: the scheduler's choice, if it may send. With nothing in flight, neither a SACK nor a timer would
+/// end a wait: then the first path that may send replaces it. `in_flight` is in bytes of user data, on all paths.
 pub(crate) fn settle(chosen: Option<PathId>, paths: &[PathView], in_flight: u64) -> Option<PathId> {
     let is_ready = |id| paths.iter().any(|path| path.id == id && path.is_ready());
     let first = || paths.iter().find(|path| path.is_ready()).map(|path| path.id);

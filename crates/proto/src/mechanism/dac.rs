@@ -14,7 +14,7 @@ use crate::config::DacCount;
 pub(crate) struct DacView {
     /// Number of paths with newly acknowledged chunks, or with such in gap ack blocks (`sack-flags-in-gaps`).
     pub(crate) paths_with_news: usize,
-    /// Lowest TSN newly acknowledged; of those paths, where that matters.
+    /// Lowest newly acknowledged TSN; of those paths, if that matters.
     pub(crate) lowest_newly_acked: Tsn,
     /// The count in the SACK's flags (0 to 3).
     pub(crate) packets: u8,

@@ -10,7 +10,7 @@ use crate::Duration;
 use crate::mechanism::blocking_estimation::{MeasuredPath, expected_rtt};
 use crate::types::NANOS_PER_SECOND;
 
-/// A path and what is on its way there.
+/// A path and its data in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LoadedPath {
     pub(crate) path: MeasuredPath,

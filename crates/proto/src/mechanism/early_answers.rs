@@ -1,8 +1,8 @@
 //! The first round trip of a path whose data is acknowledged over other paths.
 //!
-//! A peer sends no SACK over a path before it has confirmed it (RFC 9260 section 5.4), so that the first chunks on a path are acknowledged
-//! over another one, and the first SACKs over the path itself answer what was sent later. SACKs go back over the path of the last
-//! data: of what one covers, it answers what left last.
+//! A peer sends no SACK over a path before it has confirmed it (RFC 9260 section 5.4), so the first chunks on a path
+//! are acknowledged over another one, and the first SACKs over the path itself answer later chunks. SACKs return over
+//! the path of the last data: of the chunks that one covers, it answers the one sent last.
 
 use alloc::collections::VecDeque;
 
@@ -35,9 +35,9 @@ impl EarlyAnswers {
         self.chunks.push_back(chunk);
     }
 
-    /// A SACK came over the path. Returns the chunk that it answers, unless that may be a copy that left long after it, at `copied_at`. A chunk
-    /// that moved to another path may have arrived over that: no answer comes sooner than after `smallest`, and none is waited for
-    /// longer than `longest`.
+    /// A SACK arrived over the path. Returns the chunk that it answers, unless that may be a copy sent long after it,
+    /// at `copied_at`. A chunk that moved to another path may have arrived there: answers before `smallest` do not
+    /// count, and none is expected after `longest`.
     pub(crate) fn on_sack(
         &self,
         now: Instant,

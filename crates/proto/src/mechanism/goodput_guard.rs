@@ -1,19 +1,20 @@
-//! Goodput guard: while all paths together deliver less than one of them would alone, the others rest.
+//! Goodput guard: while all paths together deliver less than one of them would alone, the others are suspended.
 //!
-//! Everything else that keeps a further path from hurting decides before data is sent, from what is known of the paths, and any of
-//! it can be wrong. The guard looks at what came of it. What bottlenecks pass on and what buffers let a path have in flight tell
-//! what each path could deliver alone at most. Where all paths together deliver less for two periods and 0.6 s, the path that could
-//! deliver most is tried alone, for some round trips. If it delivers more, the others carry no data of their own for some periods,
-//! and are tried again then; each time that they were worse, that time doubles. If not, the path that could deliver next to
-//! most is tried, and when all were, the next trial is some periods away, twice as many each time. So a trial costs a bounded part
-//! of what is sent, and paths that hurt do so for a bounded time.
+//! The other mechanisms that keep a further path from reducing the goodput decide before data is sent, from estimates
+//! that may be wrong. The guard uses the result. The rate of its bottleneck and the buffers limit what each path could
+//! deliver alone. If all paths together deliver less than that for two periods and 0.6 s, the path that could deliver
+//! most is tried alone, for some round trips. If it delivers more, the others carry no data of their own for some
+//! periods, and are then tried again; that time doubles whenever they were worse. If not, the path that could deliver
+//! second most is tried, and after all of them, the next trial is some periods away, twice as many each time. A trial
+//! thus costs a bounded part of the capacity, and a harmful path reduces the goodput for a bounded time.
 //!
-//! No paper has it: it is a bandit that compares its arms by playing them, because estimates of rates are what was wrong.
+//! No paper describes it. It is a bandit that compares its arms by playing them, because estimates of rates can be
+//! wrong.
 
 use crate::types::{NANOS_PER_SECOND, PathSet};
 use crate::{Duration, Instant, PathId};
 
-/// A period is so many round trips of the best path, and two of the longest one.
+/// A period is this many round trips of the best path, and at least two of the longest one.
 const ROUND_TRIPS: u64 = 8;
 const LEAST_PERIOD: Duration = Duration::from_millis(100);
 const MOST_PERIOD: Duration = Duration::from_secs(2);
@@ -22,11 +23,11 @@ const MOST_PERIOD: Duration = Duration::from_secs(2);
 const BAD_PERIODS: u32 = 2;
 const BAD_TIME: Duration = Duration::from_millis(600);
 
-/// All paths together should deliver so many percent of what the best one would alone: the rest is headers and chance.
+/// All paths together should deliver this percentage of what the best one would alone: the rest is headers and chance.
 const ENOUGH: u128 = 93;
-/// A period that delivers so many percent of the one before belongs to a start-up, and tells nothing.
+/// A period that delivers this percentage of the one before belongs to a start-up, and is not judged.
 const GROWS: u128 = 125;
-/// A path alone has to deliver so many percent of what all did.
+/// A path alone must deliver this percentage of what all did.
 const BETTER: u128 = 103;
 
 /// Periods for which paths rest, and periods without a trial after one that brought nothing: at first, and at most.
@@ -38,7 +39,7 @@ const LONGEST: u32 = 256;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct GuardView {
     pub(crate) now: Instant,
-    /// The path that could deliver most alone, of those that were not tried, where that is known.
+    /// The path that could deliver most alone among the untried ones, if known.
     pub(crate) best: Option<BestPath>,
     /// Longest smoothed round trip of a path.
     pub(crate) longest_rtt: Duration,
@@ -66,11 +67,11 @@ pub(crate) enum Finding {
 enum GuardPhase {
     /// All paths carry data.
     Watch,
-    /// One path is to be tried; what is in flight on the others arrives first.
+    /// One path is to be tried; first, the data in flight on the others arrives.
     Drain(PathId),
     /// It is tried.
     Trial(PathId),
-    /// The others rest for so many periods more.
+    /// The others stay suspended for this many further periods.
     Rest(PathId, u32),
 }
 
@@ -155,7 +156,7 @@ impl GoodputGuard {
         finding
     }
 
-    /// All paths carry data again, because there is nothing more to send, or the kept path does not work any more.
+    /// All paths carry data again, because there is nothing more to send, or the kept path no longer works.
     pub(crate) fn give_up(&mut self) -> Option<Finding> {
         let rested = matches!(self.phase, GuardPhase::Rest(..));
         (self.phase, self.bad) = (GuardPhase::Watch, 0);
@@ -175,7 +176,7 @@ impl GoodputGuard {
             }
             GuardPhase::Trial(path) => self.decide(path, rate),
             GuardPhase::Rest(path, periods) => {
-                // The path is not what it was.
+                // The path has become worse.
                 let is_worse = u128::from(rate) * 100 < u128::from(self.together) * 90;
                 if periods <= 1 || is_worse {
                     return self.give_up();

@@ -16,7 +16,7 @@ pub(crate) struct LossRate {
     /// One bit per chunk, the latest lowest; 1: lost.
     outcomes: u128,
     known: u32,
-    /// What was told from outside.
+    /// The loss rate set from outside.
     pub(crate) oracle: Option<Fraction>,
 }
 
@@ -53,7 +53,7 @@ impl LossRate {
         self.outcomes.count_ones() * 1_000_000 / self.known
     }
 
-    /// What the oracle says, in parts per million; what was measured where it says nothing.
+    /// The loss rate of the oracle, or else the measured one, in parts per million.
     pub(crate) fn oracle_ppm(&self) -> u32 {
         const ATTO_PER_PPM: u64 = 1_000_000_000_000;
         self.oracle.map_or_else(|| self.measured_ppm(), |f| (f.as_atto() / ATTO_PER_PPM) as u32)

@@ -2,8 +2,9 @@
 //!
 //! Caro, Amer, Stewart, "Retransmission Policies for Multihomed Transport Protocols", 2004 (ns-2:
 //! `Agent/SCTP/MultipleFastRtx`). RFC 9260 section 7.2.4 retransmits a TSN after missing reports once, because the next
-//! SACKs report the *first* transmission missing; if the retransmission is lost too, only T3 finds out. What was sent on
-//! the same path after the retransmission tells: once that arrives, the retransmission is overdue.
+//! SACKs report the *first* transmission missing; if the retransmission is lost too, only T3-rtx detects it. Chunks
+//! sent on the same path after the retransmission show more: once one of them is acknowledged, the retransmission is
+//! overdue.
 
 use crate::Tsn;
 use crate::config::PerTsn;
@@ -19,8 +20,8 @@ pub(crate) struct RepeatView {
     pub(crate) highest_newly_acked_on_path: Option<Tsn>,
 }
 
-/// Whether the SACK reports the chunk's last transmission missing. With [`PerTsn::Once`] nothing asks for chunks that
-/// may not be retransmitted again.
+/// Whether the SACK reports the chunk's last transmission missing. With [`PerTsn::Once`], this is not called for chunks
+/// that may not be retransmitted again.
 pub(crate) fn reports_missing(policy: PerTsn, view: &RepeatView) -> bool {
     let sent_later = |highest: Tsn| view.sent_before.is_at_or_before(highest);
     match policy {

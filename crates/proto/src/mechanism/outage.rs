@@ -1,14 +1,15 @@
 //! Outages: how often paths are probed while none of them answers, and when that ends the association.
 //!
-//! RFC 9260 doubles a retransmission timeout up to RTO.Max with each expiry (section 6.3.3 rule E2) and probes a failed path once
-//! in HB.interval (section 8.3), so that a link that returns after minutes is noticed up to RTO.Max or HB.interval later.
-//! While data waits and no path answers, heartbeats go out more often instead: no sooner than the timeout that the path had
-//! before it fell silent, and no later than a quarter of the silence or a configured interval, whichever is less. A heartbeat
-//! is a small packet; one in 3 s without any feedback is what RFC 8085 section 3.1.1 allows where nothing is known of a path.
+//! RFC 9260 doubles a retransmission timeout up to RTO.Max with each expiry (section 6.3.3 rule E2) and probes a failed
+//! path once per HB.interval (section 8.3), so that a link that returns after minutes is detected up to RTO.Max or
+//! HB.interval later. While data waits and no path answers, heartbeats are therefore sent more often: no sooner than
+//! the path's timeout before it fell silent, and no later than a quarter of the silence or a configured interval,
+//! whichever is less. A heartbeat is a small packet; RFC 8085 section 3.1.1 allows one in 3 s without any feedback if
+//! nothing is known of a path.
 //!
-//! NOTE(deviation): These probes must not end the association sooner than the timers of RFC 9260 would. So an unanswered
-//! packet counts against Association.Max.Retrans (section 8.1) only when the timer of a single path that backs off would have
-//! expired, too.
+//! NOTE(deviation): These probes must not end the association sooner than the timers of RFC 9260 would. An unanswered
+//! packet therefore counts against Association.Max.Retrans (section 8.1) only when the timer of a single path that
+//! backs off would have expired, too.
 
 use crate::{Duration, Instant};
 

@@ -26,7 +26,7 @@ pub(crate) struct SchedulerCandidate {
 /// What the scheduler remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LastTurn {
-    /// The primary path, or its stand-in while it has failed.
+    /// The primary path, or its replacement while it has failed.
     pub(crate) primary: u8,
     /// The path that was served last.
     pub(crate) last_served: u8,
@@ -34,7 +34,7 @@ pub(crate) struct LastTurn {
     pub(crate) last_new: u8,
 }
 
-/// Place of a path in the order, lowest first; of equal ones the one that comes first in the path table.
+/// Rank of a path in the order, lowest first; among equals, the first one of the path table.
 type PathRank = (u64, u64);
 
 /// The rank of a candidate; none if the policy leaves the path out.
@@ -56,14 +56,15 @@ fn rank(policy: PathOrder, c: &SchedulerCandidate, turn: LastTurn) -> Option<Pat
     Some(rank)
 }
 
-/// The first of some candidates, which come in the order of the path table; none if the policy leaves all of them out.
+/// The first of the candidates, which are given in the order of the path table; none if the policy excludes all of
+/// them.
 #[inline]
 pub(crate) fn first(
     policy: PathOrder,
     candidates: impl Iterator<Item = SchedulerCandidate>,
     turn: LastTurn,
 ) -> Option<PathId> {
-    // A plain loop, because every packet comes by here.
+    // A plain loop, since this runs for every packet.
     let mut first: Option<(PathRank, PathId)> = None;
     for candidate in candidates {
         let Some(rank) = rank(policy, &candidate, turn) else { continue };

@@ -1,16 +1,16 @@
-//! A peer that drops what lies too far above a gap: how many chunks may wait above one, learned from its SACKs.
+//! Peers that drop chunks too far above a gap: how many chunks may wait above one, learned from SACKs.
 //!
-//! A receiver has to keep what its receive window admits (RFC 9260 section 6.2), but some bound the number of chunks that wait for a
-//! missing one, too: usrsctp drops a TSN above the highest one that it has once `max_chunks_on_queue` (512) wait, and says
-//! so nowhere. With one path that hardly happens; with paths of unequal delay it happens all the time.
+//! A receiver must keep what its receive window admits (RFC 9260 section 6.2), but some also limit the number of chunks
+//! that wait for a missing one: usrsctp drops a TSN above its highest one once `max_chunks_on_queue` (512) wait, and
+//! does not report it. With one path that hardly happens; with paths of unequal delay it happens all the time.
 //!
-//! What gives the limit away are SACKs without any news: something arrived, or there would be no SACK, and it was no
-//! duplicate, which would be reported; but the receive window is open. After several of them without a higher TSN the number of
-//! chunks that wait is the limit. From then on no chunk above the highest one that arrived is sent while as many wait or are in
-//! flight, and what was dropped is lost without being a sign of congestion. The limit may have been something else: after a while
-//! without such SACKs it grows by an eighth, after twice that time again if that was wrong.
+//! The limit shows in SACKs without news: something arrived, or there would be no SACK, and it was no duplicate, which
+//! would be reported; but the receive window is open. After several of them without a higher TSN, the number of waiting
+//! chunks is the limit. From then on, no chunk above the highest one that arrived is sent while as many wait or are in
+//! flight, and dropped chunks are lost without being a sign of congestion. The cause may have been another one: after a
+//! while without such SACKs the limit grows by an eighth, and after twice that time again if that was wrong.
 //!
-//! No paper has it. That the limit exists was found by measurement against usrsctp.
+//! No paper describes it; the limit was found by measurement against usrsctp.
 
 use crate::{Duration, Instant, Tsn};
 
@@ -22,7 +22,7 @@ const ENOUGH: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 /// Longest such time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(640);
-/// A limit above which there is none.
+/// From this value on, there is no limit.
 const MOST: u32 = 60_000;
 
 /// What a SACK says.
@@ -105,8 +105,8 @@ impl PeerLimit {
         true
     }
 
-    /// Whether the peer keeps one more chunk above the highest that it has. Without a gap nothing waits, and what is in flight
-    /// arrives in order.
+    /// Whether the peer keeps one more chunk above its highest one. Without a gap nothing waits, and chunks in flight
+    /// arrive in order.
     #[inline]
     pub(crate) fn admits(&self, waiting: u32, in_flight: u32) -> bool {
         self.limit.is_none_or(|limit| waiting == 0 || waiting.saturating_add(in_flight) < limit)

@@ -25,8 +25,8 @@ impl RenegingLimit {
     pub(crate) const NONE: Self =
         Self { withdrawn: 0, allowed: 0, round_end: None, is_distrusted: false };
 
-    /// A SACK has withdrawn so many chunks. `base` is the first TSN that is not acknowledged cumulatively, `next` the first that
-    /// was not sent.
+    /// A SACK has withdrawn this many chunks. `base` is the first TSN that is not acknowledged cumulatively, `next` the
+    /// first unsent one.
     pub(crate) fn note(&mut self, chunks: u32, base: Tsn, next: Tsn) {
         if self.round_end.is_none_or(|end| !base.is_before(end)) {
             let window = next.distance_from(base);

@@ -1,10 +1,11 @@
 //! How long a path may deliver chunks out of order before they count as lost: the reordering window.
 //!
-//! RFC 8985 (RACK) finds losses by time. A chunk is lost if one that was sent later on the same path has arrived, and more
-//! than a round trip and the window has gone by since it was sent. The window begins with a quarter of the smallest round-trip
-//! time. There it grows by steps, because TCP learns from a DSACK only that it was too small. Gap ack blocks tell more:
-//! a chunk that arrives after one that was sent later shows by how much it was late, and so does a chunk that was declared
-//! lost too early. The window takes in what came latest, and forgets it after a number of recoveries, as in RFC 8985.
+//! RFC 8985 (RACK) detects losses by time. A chunk is lost if one that was sent later on the same path has arrived, and
+//! more than a round trip and the window has passed since it was sent. The window starts at a quarter of the smallest
+//! round-trip time. In TCP it grows by steps, because a DSACK only shows that it was too small. Gap ack blocks show
+//! more: a chunk that arrives after one that was sent later shows how late it was, and so does a chunk that was
+//! declared lost too early. The window includes the latest delay, and forgets it after a number of recoveries, as in
+//! RFC 8985.
 
 use crate::{Duration, Instant, Tsn};
 
@@ -40,11 +41,11 @@ pub(crate) struct RoundTrips {
 pub(crate) struct Reordering {
     /// The last one of the transmissions that are known to have arrived.
     newest: Option<Transmission>,
-    /// The same with those of the present SACK, which tell nothing about each other.
+    /// The same with those of the present SACK, whose relative order is unknown.
     of_sack: Option<Transmission>,
     /// Time from the newest transmission to its acknowledgement.
     latest_rtt: Duration,
-    /// Shortest time from a transmission to its acknowledgement, over whichever path that came.
+    /// Shortest time from a transmission to its acknowledgement, over any path.
     shortest: Option<Duration>,
     /// The window that was found necessary.
     needed: Duration,
@@ -92,8 +93,8 @@ impl Reordering {
         }
     }
 
-    /// Whether an acknowledgement comes so soon after a retransmission on this path that it must be that of the original
-    /// (RFC 8985 section 6.2, step 2).
+    /// Whether an acknowledgement arrives so soon after a retransmission on this path that it must be that of the
+    /// original (RFC 8985 section 6.2, step 2).
     pub(crate) fn is_too_early(&self, now: Instant, sent_at: Instant) -> bool {
         self.shortest.is_some_and(|shortest| now.since(sent_at) < shortest)
     }
@@ -121,7 +122,7 @@ impl Reordering {
         self.newest.is_some_and(|newest| sent.is_before(&newest))
     }
 
-    /// When what was sent at `sent_at` is lost, if something that was sent later has arrived.
+    /// When a chunk sent at `sent_at` is lost, if one that was sent later has arrived.
     pub(crate) fn lost_at(&self, sent_at: Instant, rtts: RoundTrips) -> Instant {
         sent_at + self.round_trip(rtts) + self.window(rtts)
     }
@@ -131,7 +132,7 @@ impl Reordering {
         self.latest_rtt.max(rtts.smoothed.unwrap_or_default())
     }
 
-    /// The reordering window: at most a round trip, where that is not shorter than timers are exact.
+    /// The reordering window: at most a round trip, but not less than the resolution of timers.
     pub(crate) fn window(&self, rtts: RoundTrips) -> Duration {
         let round_trip = rtts.smoothed.unwrap_or(self.latest_rtt);
         let initial = rtts.smallest.unwrap_or(self.latest_rtt) / 4;
@@ -144,7 +145,7 @@ impl Reordering {
         !self.is_seen
     }
 
-    /// What was sent at `sent_at` arrives only now, after what was sent later.
+    /// A chunk sent at `sent_at` has arrived after one that was sent later.
     pub(crate) fn on_late(&mut self, now: Instant, sent_at: Instant, rtts: RoundTrips) {
         // Nothing less than nothing.
         let late = now.since(sent_at) - self.round_trip(rtts);

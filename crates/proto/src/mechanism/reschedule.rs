@@ -1,15 +1,15 @@
-//! Chunk rescheduling: what blocks the buffers is retransmitted on a path that waits for it.
+//! Chunk rescheduling: a chunk that blocks the buffers is retransmitted on a path that waits for it.
 //!
 //! `dreibholz-asymmetric` section IV-C and fig. 2; INET: `cmtChunkReschedulingVariant`,
 //! `cmtChunkReschedulingThreshold`. Chunks that a path has delivered stay in the send buffer, and ordered ones in the
 //! receive buffer, until every TSN below them has arrived. When they fill more than part of the path's share, the
-//! lowest of those missing goes out again on this very path.
+//! lowest missing chunk is retransmitted on this path.
 //!
-//! NR-SACK frees the send buffer of ordered chunks too, if the receiver promises to keep them all, but not the receive
-//! buffer (section VI-C): only the receiver's test then sees what blocks.
+//! NR-SACK also frees the send buffer of ordered chunks, if the receiver promises to keep all of them, but not the
+//! receive buffer (section VI-C): then only the receiver's test detects blocking.
 //!
-//! The test is made whenever a path could send, and the chunk goes at once. Nothing is stored in between but the time until
-//! which a path that a chunk has left takes no new data ([`NewDataBan`]).
+//! The test is made whenever a path could send, and the chunk is sent at once. The only state is the time until which a
+//! path that a chunk has left carries no new data ([`NewDataBan`]).
 
 use crate::config::{
     BufferSplit, OldPathPays, Reschedule, RescheduleConditions, RescheduleFor, RescheduleSide,
@@ -33,13 +33,13 @@ pub(crate) struct BlockingView {
     pub(crate) unreleased: BufferBytes,
     /// In flight on the path.
     pub(crate) in_flight: BufferBytes,
-    /// Released early (NR-SACK) of what was sent on the path, but held back by the receiver.
+    /// Bytes sent on the path that were released early (NR-SACK) but that the receiver holds back.
     pub(crate) released_early: u64,
     /// The same of all paths.
     pub(crate) released_early_on_all: u64,
 }
 
-/// Whether the path blocks so much of a buffer, although it was delivered, that a chunk should move to it.
+/// Whether the path's delivered data blocks so much of a buffer that a chunk should move to it.
 pub(crate) fn blocks(policy: &Reschedule, split: BufferSplit, view: &BlockingView) -> bool {
     let (unreleased, in_flight) = (view.unreleased, view.in_flight);
     let beyond = |delivered: u64, buffer: u64, share: u32| {
@@ -112,11 +112,11 @@ pub(crate) struct ChunkView {
 
 /// Whether the chunk may move to the path.
 ///
-/// The paper knows no further condition. But a chunk that has just moved gets the time to arrive before it moves again,
-/// or paths that wait for the same chunk would throw it to and fro. That time is never none: where the clock is coarser
-/// than a round trip, a chunk moves again at the next tick at the earliest, so that what is sent at one instant has an end.
-/// And what was sent [`MOST_TRANSMISSIONS`] times is not merely late: each move begins T3-rtx anew, which would never expire and find
-/// that no path passes so large a packet.
+/// The paper has no further condition. But a chunk that has just moved gets the time to arrive before it moves again;
+/// otherwise paths that wait for the same chunk would exchange it endlessly. That time is never zero: if the clock is
+/// coarser than a round trip, a chunk moves again at the next tick at the earliest, so that sending at one instant
+/// ends. A chunk that was sent [`MOST_TRANSMISSIONS`] times is not merely late: each move restarts T3-rtx, which would
+/// never expire and detect that no path carries so large a packet.
 pub(crate) fn may_move(policy: &Reschedule, chunk: &ChunkView) -> bool {
     if policy.traffic == RescheduleFor::Ordered && chunk.delivery == Delivery::Unordered {
         return false;
@@ -139,9 +139,9 @@ fn may_move_by_the_paper(chunk: &ChunkView) -> bool {
         && (!chunk.was_rescheduled || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
 }
 
-/// Whether something is lost by leaving the chunk where it is: it is late there, or will be answered after the buffers are full, and
-/// the other path answers sooner. What a chunk that moves for less costs is the capacity of the path that it leaves. One that was lost
-/// before may be lost again, and moves to a slower path, too.
+/// Whether leaving the chunk on its path has a cost: it is late there, or will be acknowledged after the buffers are
+/// full, and the other path answers sooner. Moving it for less costs the capacity of the path that it leaves. A chunk
+/// that was lost before may be lost again, and moves to a slower path, too.
 fn stalls(chunk: &ChunkView) -> bool {
     let remaining = chunk.its_rtt - chunk.age;
     let gains = chunk.transmissions > 1 || remaining > chunk.new_rtt;
@@ -202,7 +202,7 @@ impl NewDataBan {
         self.until > Some(now)
     }
 
-    /// When the ban ends; `None` if there is none.
+    /// When the ban ends, if there is one.
     pub(crate) fn ends_at(&self) -> Option<Instant> {
         self.until
     }

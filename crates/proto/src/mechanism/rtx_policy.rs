@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use crate::Duration;
 use crate::config::{NoWindow, RepeatedTimeout, RetransmissionPath};
 
-/// Indices of paths in the order in which they are asked.
+/// Indices of paths in the order of preference.
 pub(crate) type PathOrdering = SmallVec<[u8; 8]>;
 
 /// What the policy knows of a path that may carry data.
@@ -31,7 +31,7 @@ pub(crate) struct RetransmissionCandidate {
     pub(crate) errors: u32,
     /// Smoothed round-trip time, once measured.
     pub(crate) srtt: Option<Duration>,
-    /// How long the answer to a chunk that is sent next is expected to take, where the policy asks for that.
+    /// Expected time to the acknowledgement of a chunk that is sent next, if the policy needs it.
     pub(crate) answer: Option<Duration>,
     /// Whether its congestion window admits a packet now.
     pub(crate) cwnd_admits: bool,
@@ -51,14 +51,14 @@ impl RetransmissionCandidate {
 /// How often the chunk was lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Attempt {
-    /// Its first transmission was lost, or what was lost was found by missing reports.
+    /// Its first transmission was lost, or missing reports detected the loss.
     First,
     /// It timed out again after a timeout.
     Repeated,
 }
 
-/// Paths in the order of preference for chunks lost on path `lost_on`. The candidates come in the order of the path
-/// table; `lost_on` need not be among them.
+/// Paths in the order of preference for chunks lost on path `lost_on`. The candidates are given in the order of the
+/// path table; `lost_on` need not be among them.
 pub(crate) fn preference(
     policy: RetransmissionPath,
     repeated: RepeatedTimeout,
@@ -99,8 +99,8 @@ pub(crate) fn eligible(
     }
 }
 
-/// Whether a path that first has to send so many bytes, a congestion window per round trip, brings the last of them before another
-/// one would whose congestion window admits them now.
+/// Whether a path that first has to send this many bytes, a congestion window per round trip, delivers the last of them
+/// before another one would whose congestion window admits them now.
 fn brings_earlier(
     chosen: &RetransmissionCandidate,
     next: &RetransmissionCandidate,
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// The path with the lower RTT has so much on its way that the other one answers sooner.
+    /// The path with the lower RTT has so much in flight that the other one answers sooner.
     #[test]
     fn what_is_on_its_way_delays_an_answer() {
         let mut candidates = candidates();

@@ -4,9 +4,9 @@
 //! `roundRobin`, `smallestSRTT`. With several paths, that rule sends nearly all SACKs over the path whose data arrives
 //! last before they are due; with equal rates and unequal delays this is always the same one.
 //!
-//! A policy that names one path, whatever it brings, would lose every SACK once that path is broken: the side that only
-//! receives notices nothing, and the peer gives the association up although other paths work. A duplicate tells, and
-//! its SACK returns the way it came (RFC 9260 section 6.4).
+//! A policy with a fixed path would lose every SACK once that path is broken: the side that only receives does not
+//! notice, and the peer's association fails although other paths work. A duplicate shows that, and its SACK returns on
+//! the path of the duplicate (RFC 9260 section 6.4).
 
 use crate::Duration;
 use crate::config::SackPath;
@@ -16,7 +16,7 @@ use crate::config::SackPath;
 pub(crate) struct SackCandidate {
     /// Position in the path table.
     pub(crate) index: u8,
-    /// Whether DATA came over the path since the last SACK.
+    /// Whether DATA arrived over the path since the last SACK.
     pub(crate) brought_data: bool,
     /// Rank of the last SACK that it carried; 0: none yet.
     pub(crate) last_sack: u64,
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn without_a_path_of_its_own_a_policy_follows_the_data() {
-        // The primary path failed, and no DATA has come since the last SACK.
+        // The primary path has failed, and no DATA has arrived since the last SACK.
         let paths = [candidate(0, false, 3, 40), candidate(2, false, 4, 50)];
         assert_eq!(choices(Some(2), &paths), [Some(2), Some(2), Some(2), Some(0)]);
         assert_eq!(choices(None, &paths), [None, None, None, Some(0)]);

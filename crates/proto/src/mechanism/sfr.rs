@@ -35,8 +35,8 @@ mod tests {
     use crate::transmit::outstanding::OutstandingData;
     use crate::transmit::sack::testing::{blocks, chunk, report};
 
-    /// `dreibholz-model` fig. 3: TSN 9 goes over path 1, 10 to 12 over path 2 and arrive first, each with a SACK. Gives
-    /// the missing reports that TSN 9 has after those and after one for 13, which path 1 carried after it.
+    /// `dreibholz-model` fig. 3: TSN 9 is sent on path 1; 10 to 12 are sent on path 2 and arrive first, each with a
+    /// SACK. Returns the missing reports of TSN 9 after those and after one for 13, which path 1 carried after it.
     fn reports_for_9(policy: SplitFastRetransmit, offset: u32) -> [u32; 2] {
         let tsn = |n: u32| Tsn(n.wrapping_add(offset));
         let mut outstanding = OutstandingData::new(tsn(9));

@@ -1,14 +1,14 @@
-//! Chunks that are too large for every path, although the peer is there.
+//! Chunks that are too large for every path of a reachable peer.
 //!
-//! A chunk keeps the size to which it was cut. Where the MTU of the paths falls below that, where nothing fragments larger
-//! packets, and where no router says so, each of its retransmissions times out, while heartbeats are answered and clear the
-//! error counters of RFC 9260 section 8. The association would neither go on nor end. So timeouts of the lowest chunk are
-//! counted for themselves, as often as a timer expires that backs off, and only while something smaller is answered.
+//! A chunk keeps its size. If the MTU of all paths falls below it, larger packets are not fragmented, and no router
+//! reports that, each of its retransmissions times out, while heartbeats are answered and clear the error counters of
+//! RFC 9260 section 8. The association would neither progress nor end. Timeouts of the lowest chunk are therefore
+//! counted separately, as often as a timer expires that backs off, and only while something smaller is answered.
 
 use crate::types::PathSet;
 use crate::{Duration, Instant, PathId, Tsn};
 
-/// Timeouts of the lowest outstanding chunk, since it is larger than what is known to get through.
+/// Timeouts of the lowest outstanding chunk, counted while it is larger than anything known to arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SizeBlackHole {
     tsn: Tsn,
@@ -51,7 +51,7 @@ impl SizeBlackHole {
         self.is_answered = true;
     }
 
-    /// The chunk has timed out. Another one begins anew.
+    /// The chunk has timed out. Counting starts again for another one.
     pub(crate) fn on_timeout(&mut self, now: Instant, timeout: LowestTimeout) {
         if timeout.tsn != self.tsn {
             *self = Self::new(timeout.tsn);

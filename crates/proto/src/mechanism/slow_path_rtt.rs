@@ -1,9 +1,9 @@
-//! Which SACKs measure the round-trip time of a path.
+//! The SACKs that measure the round-trip time of a path.
 //!
-//! SACKs go back over the path of the last data, so that a chunk is often acknowledged over another path than its own:
-//! the time until then is neither path's round trip (`sarwar` section IV-C and fig. 7). INET takes only samples whose
-//! SACK came over the chunk's path, and with `cmtSlowPathRTTUpdate` waits for such a SACK if another one was faster;
-//! usrsctp and ns-2 take any.
+//! SACKs return over the path of the last data, so a chunk is often acknowledged over another path than its own: the
+//! time until then is neither path's round trip (`sarwar` section IV-C and fig. 7). INET uses only samples whose SACK
+//! arrived over the chunk's path, and with `cmtSlowPathRTTUpdate` waits for such a SACK if another one was faster;
+//! usrsctp and ns-2 use any.
 
 use polypath_wire::GapAckBlocks;
 
@@ -11,7 +11,7 @@ use crate::config::RttSample;
 use crate::types::TimedChunk;
 use crate::{Duration, Instant, Tsn};
 
-/// The path that a SACK came over, as seen from a chunk that it acknowledges.
+/// The path of a SACK, relative to a chunk that it acknowledges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Return {
     /// The path that the chunk was sent on.
@@ -43,7 +43,7 @@ pub(crate) enum Measure {
 pub(crate) enum Awaiting {
     /// It gives the sample.
     Sample,
-    /// It goes on waiting.
+    /// It is still waiting.
     GoesOn,
     /// It has waited too long.
     Over,
@@ -59,11 +59,12 @@ pub(crate) fn on_acked(policy: RttSample, returned: Return, chunk: Awaited) -> M
 }
 
 impl Awaited {
-    /// A SACK came over the chunk's own path; `news` if it is the first to acknowledge something of that path. After `patience`
-    /// the one that answered the chunk must have been lost, and a later one would measure the pause between them.
+    /// A SACK arrived over the chunk's own path; `news` if it is the first to acknowledge data of that path. After
+    /// `patience`, the one that answered the chunk must have been lost, and a later one would measure the pause between
+    /// them.
     ///
-    /// Of a chunk that was copied, it may be the copy alone that arrived. Then no SACK answers it on its own path, and one that
-    /// answers what was sent there later would measure the same pause.
+    /// If the chunk was copied, only the copy may have arrived. Then no SACK answers it on its own path, and one that
+    /// answers later data there would measure the same pause.
     pub(crate) fn on_sack(
         &self,
         cumulative: Tsn,

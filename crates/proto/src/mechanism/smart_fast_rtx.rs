@@ -1,16 +1,17 @@
-//! Smart fast retransmission: a chunk that came from another path says nothing about the order on its new one.
+//! Smart fast retransmission: a chunk that was moved from another path shows nothing about the order on its new one.
 //!
-//! `dreibholz-asymmetric` sections III-C and IV-D; INET: `cmtSmartFastRTX`. After a timeout chunks go out again on
-//! another path. If the originals were only late, their acknowledgements count for the new path, among whose TSNs they
-//! open gaps that do not exist; bursts of spurious fast retransmissions would follow, and the congestion window would be cut.
+//! `dreibholz-asymmetric` sections III-C and IV-D; INET: `cmtSmartFastRTX`. After a timeout, chunks are retransmitted
+//! on another path. If the originals were only late, their acknowledgements count for the new path and open gaps among
+//! its TSNs that do not exist; bursts of spurious fast retransmissions would follow, and the congestion window would be
+//! reduced.
 
 use crate::Tsn;
 use crate::config::SmartFastRtx;
 use crate::types::PathDelta;
 
-/// The highest TSN newly acknowledged on a path for the purpose of missing reports (split fast retransmit). With the
-/// mechanism only chunks count that never took another path, whether a timeout, a fast retransmission or rescheduling
-/// moved the others.
+/// The highest TSN newly acknowledged on a path for missing reports (split fast retransmit). With the mechanism, only
+/// chunks count that were always on this path, whether a timeout, a fast retransmission or rescheduling moved the
+/// others.
 pub(crate) fn highest(policy: SmartFastRtx, news: &PathDelta) -> Option<Tsn> {
     match policy {
         SmartFastRtx::Off => news.highest,

@@ -1,11 +1,11 @@
-//! What a SACK proves that may have been reordered behind a newer one.
+//! What a SACK shows that may have been reordered after a newer one.
 //!
-//! `sarwar` section IV and fig. 6: SACKs return over paths of different delay, so one that was sent earlier arrives
-//! later. Behind the cumulative ack it is dropped (RFC 9260 section 6.2.1, D i). With an equal cumulative ack it must not
-//! be taken for news: what it does not mention was not discarded, and its receive window is an old one.
+//! `sarwar` section IV and fig. 6: SACKs return over paths of different delay, so one that was sent earlier may arrive
+//! later. If its cumulative ack is lower, it is dropped (RFC 9260 section 6.2.1, D i). If the cumulative ack is equal,
+//! it must not be taken for news: TSNs that it does not report were not discarded, and its receive window is outdated.
 //!
-//! A SACK that advances the cumulative ack was sent after every one that was applied. Within a path SACKs keep their
-//! order; so one that comes over the path on which a TSN was acknowledged, and no longer mentions it, was sent later.
+//! A SACK that advances the cumulative ack was sent after all that were applied. Within a path, SACKs keep their order;
+//! so one that arrives over the path on which a TSN was acknowledged, and no longer reports it, was sent later.
 
 use crate::PathId;
 use crate::config::StaleSack;
@@ -17,9 +17,9 @@ pub(crate) struct OmissionView {
     pub(crate) cumulative_ack_advanced: bool,
     /// Whether the SACK acknowledged anything for the first time.
     pub(crate) anything_new: bool,
-    /// Path on which the SACK came.
+    /// Path on which the SACK arrived.
     pub(crate) arrival: PathId,
-    /// Path on which the TSN's acknowledgement came.
+    /// Path on which the TSN's acknowledgement arrived.
     pub(crate) acked_over: PathId,
 }
 

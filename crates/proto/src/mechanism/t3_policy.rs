@@ -1,12 +1,12 @@
 //! What an acknowledgement does to T3-rtx of a path.
 //!
-//! RFC 9260 section 6.3.2 rules R2 to R4, per path; `smart`: INET `cmtSmartT3Reset` (parameter of its SCTP module, on by
-//! default). The rule of the RFC looks at TSNs: the timer begins anew when the lowest outstanding one was acknowledged.
-//! A retransmission that came from another path often is the lowest one of its new path, but was sent after most that
-//! is outstanding there; while it waits in the queue of a slow path, the acknowledgements of what is before it restart
-//! nothing, and the timer expires although everything moves. The smart rule looks at times: the timer begins anew when
-//! the oldest transmission that is not acknowledged is another one than before. In both, a retransmission of the lowest
-//! TSN restarts the timer when it is sent.
+//! RFC 9260 section 6.3.2 rules R2 to R4, per path; `smart`: INET `cmtSmartT3Reset` (parameter of its SCTP module, on
+//! by default). The rule of the RFC uses TSNs: the timer is restarted when the lowest outstanding one was acknowledged.
+//! A retransmission moved from another path is often the lowest TSN of its new path, but was sent after most of the
+//! outstanding chunks there; while it waits in the queue of a slow path, acknowledgements of earlier chunks restart
+//! nothing, and the timer expires although there is progress. The smart rule uses times: the timer is restarted when
+//! the oldest unacknowledged transmission has changed. In both, a retransmission of the lowest TSN restarts the timer
+//! when it is sent.
 
 use alloc::collections::VecDeque;
 
@@ -54,8 +54,8 @@ pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
     }
 }
 
-/// Retransmissions on a path in the order in which they were sent, which is not that of their TSNs. What is no longer
-/// outstanding leaves when it comes to the front, so that each costs the same once.
+/// Retransmissions on a path in the order in which they were sent, which is not that of their TSNs. Those that are no
+/// longer outstanding are removed when they reach the front, so that each has the same cost once.
 #[derive(Debug)]
 pub(crate) struct RetransmissionLog(VecDeque<(Tsn, Instant)>);
 
@@ -112,7 +112,7 @@ mod tests {
             ("nothing of the path", quiet, Keep, Keep),
             ("all acknowledged", T3View { flight: 0, ..older_acked }, Stop, Stop),
             ("in order", T3View { lowest_acked: true, ..older_acked }, Restart, Restart),
-            // The lowest TSN came from another path after the others.
+            // The lowest TSN was moved from another path after the others.
             ("an older one, the lowest waits", older_acked, Keep, Restart),
             (
                 "the lowest, an older one waits",

@@ -13,7 +13,7 @@ const LEAST: Duration = Duration::from_millis(2);
 /// Longest time for which a peer is expected to delay a SACK (RFC 9260 section 6.2).
 const LONGEST_SACK_DELAY: Duration = Duration::from_millis(200);
 
-/// Where a path stands at the tail.
+/// State of a path at the tail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum TailPhase {
     /// There is nothing to wait for, or something was just sent or acknowledged.
@@ -37,7 +37,7 @@ pub(crate) struct TailProbe {
     overdue_at: Instant,
 }
 
-/// What there is to wait for on a path, when nothing more can be sent.
+/// What a path waits for when nothing more can be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tail {
     /// Something may be sent on the path, or nothing is outstanding there.
@@ -51,12 +51,12 @@ pub(crate) enum Tail {
 /// Whether the peer answers at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
-    /// Another packet makes it do so, or a chunk asks for it.
+    /// Another packet causes it, or a chunk requests it.
     AtOnce,
     /// It may delay its SACK so long.
     Delayed(Duration),
-    /// It has: what was sent later on the path has arrived, so that this is lost or only reordered (RFC 8985 section 6.2),
-    /// within this window where the path's is known.
+    /// It has passed: a chunk sent later on the path has arrived, so this one is lost or only reordered (RFC 8985
+    /// section 6.2), within this window if the path's is known.
     Passed { reordering: Option<Duration> },
 }
 
@@ -96,12 +96,12 @@ impl TailProbe {
         self.answer_due() <= now
     }
 
-    /// Data was sent on the path, or acknowledged, or a probe has told what there was to know: the wait begins anew.
+    /// Data was sent on the path or acknowledged, or a probe has had its result: the wait starts again.
     pub(crate) fn rest(&mut self) {
         *self = Self::default();
     }
 
-    /// A chunk left the path: unless a probe is out, the wait begins anew.
+    /// A chunk left the path: unless a probe is in flight, the wait starts again.
     pub(crate) fn begin_anew(&mut self) {
         if self.phase != TailPhase::Sent {
             self.rest();
@@ -150,7 +150,7 @@ pub(crate) fn timeout(srtt: Option<Duration>, rto: Duration, answer: Answer) -> 
     Some(timeout).filter(|timeout| *timeout < rto)
 }
 
-/// Whether what came so long after a probe can be its answer, and is not only the late answer to the original.
+/// Whether an arrival this long after a probe can be its answer, and not only the late answer to the original.
 pub(crate) fn is_answer(after: Duration, smallest_rtt: Option<Duration>) -> bool {
     smallest_rtt.is_some_and(|smallest| after >= smallest / 2)
 }

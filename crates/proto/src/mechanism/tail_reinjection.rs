@@ -22,9 +22,9 @@ pub(crate) struct LateChunk {
     pub(crate) new_rtt: Duration,
 }
 
-/// When what was sent on a path with this smoothed round-trip time at `sent_at`, and whose SACK may be delayed, should have been
-/// answered, a quarter late (the allowance of RFC 8985 section 6.2) or as late as the path reorders: it may be lost, and a copy
-/// costs a path that has nothing else to do nothing.
+/// When data sent at `sent_at` on a path with this smoothed round-trip time, whose SACK may be delayed, should have
+/// been acknowledged, a quarter late (the allowance of RFC 8985 section 6.2) or as late as the path reorders: it may be
+/// lost, and a copy costs nothing on an otherwise idle path.
 pub(crate) fn overdue_at(
     sent_at: Instant,
     srtt: Duration,
@@ -42,8 +42,8 @@ pub(crate) fn arrives_earlier(waiting: &LateChunk) -> bool {
     waiting.its_rtt > waiting.age + copy
 }
 
-/// How far the search for chunks to reinject has come. Chunks before this point would not arrive earlier on another path,
-/// and the longer they are under way the less: the search returns to one only when its acknowledgement is overdue.
+/// Progress of the search for chunks to reinject. Chunks before this point would not arrive earlier on another path,
+/// less so the longer they are in flight: the search returns to one only when its acknowledgement is overdue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SearchPoint {
     next: Tsn,

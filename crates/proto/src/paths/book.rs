@@ -85,7 +85,8 @@ impl PathBook {
             .map(|path| path.id)
     }
 
-    /// The path of a packet that came between two addresses: that with its UDP ports, too, else as [`find`](Self::find) says.
+    /// The path of a packet between two addresses: the one with its UDP ports, if any, else that of
+    /// [`find`](Self::find).
     #[inline]
     pub(crate) fn find_place(
         &self,
@@ -146,11 +147,11 @@ impl PathBook {
         after.or_else(|| self.ids().find(is_usable)).unwrap_or(self.primary)
     }
 
-    /// The path for control chunks that name none: among those that can carry data the one with the fewest timeouts
-    /// that nothing has answered since, the primary before others.
+    /// The path for control chunks without a path of their own: among those that can carry data, the one with the
+    /// fewest unanswered timeouts, preferring the primary path.
     ///
-    /// RFC 9260 section 9.2 leaves the choice open and section 8.2 gives up a path only after many timeouts; until then
-    /// a path that was just cut must not hold up the end of the association.
+    /// RFC 9260 section 9.2 leaves the choice open, and by section 8.2 a path fails only after many timeouts; until
+    /// then, a path that has just been cut must not delay the end of the association.
     pub(crate) fn best(&self) -> PathId {
         let usable = self.usable();
         let usable = self.iter().filter(|path| usable.contains(path.id));

@@ -34,8 +34,8 @@ pub(crate) fn thresholds(policy: &Failover, path_max_retrans: u32) -> Thresholds
     Thresholds { potentially_failed, failed: path_max_retrans }
 }
 
-/// A heartbeat of a potentially failed path was answered: slow start from so many bytes, 1 MTU (CMT-PF1) or 2 MTU (CMT-PF2), up to
-/// the threshold that there is. `None`: the window stays.
+/// A heartbeat of a potentially failed path was answered: slow start from this many bytes, 1 MTU (CMT-PF1) or 2 MTU
+/// (CMT-PF2), up to the present threshold. `None`: the window stays.
 pub(crate) fn restart_cwnd(detection: FailureDetection, unit: u64) -> Option<u64> {
     match detection {
         FailureDetection::Rfc9260 => None,

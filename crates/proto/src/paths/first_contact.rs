@@ -33,8 +33,8 @@ pub(crate) fn narrowest(turn: Pair, paths: &[Pair]) -> (Pair, SmallVec<[Pair; 4]
     (turn, chosen)
 }
 
-/// The paths that an INIT takes: the one whose turn it is, and with all paths each other one that has an address which none
-/// before it has. So a full mesh is not asked over and over.
+/// The paths for an INIT: the one whose turn it is, and with all paths each other one that has an address which none
+/// before it has, so that a full mesh is not probed repeatedly.
 pub(crate) fn destinations(
     policy: HandshakePaths,
     turn: Pair,
@@ -75,12 +75,12 @@ impl InitTry {
         };
     }
 
-    /// One INIT was sent, and no INIT ACK came.
+    /// One INIT was sent, and no INIT ACK arrived.
     pub(crate) fn is_unanswered(self) -> bool {
         matches!(self, Self::Once(_))
     }
 
-    /// An INIT ACK came: when the INIT that it answers was sent, if that is known.
+    /// An INIT ACK arrived: when the INIT that it answers was sent, if known.
     pub(crate) fn on_answer(&mut self) -> Option<Instant> {
         match core::mem::replace(self, Self::Spent) {
             Self::Once(at) => Some(at),

@@ -7,9 +7,9 @@ use crate::{Duration, Instant};
 /// Most bytes of the Heartbeat Info that this side sends: path id, nonce, size of a probe.
 const INFO_LEN: usize = 13;
 
-/// A path over UDP that has brought so many chunks of data is expected to bring more.
+/// A path over UDP that has delivered this many chunks of data is expected to deliver more.
 const FLOW: u8 = 16;
-/// If it does not within this time, it is asked.
+/// If it does not within this time, it is probed.
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// Heartbeats of one path.
@@ -23,9 +23,9 @@ pub(crate) struct Heartbeat {
     pub(crate) expired: Option<SentHeartbeat>,
     /// When the first one was sent that was not answered and has not counted as an error yet.
     uncounted_since: Option<Instant>,
-    /// Chunks of data that have come, up to [`FLOW`].
+    /// Chunks of data received, up to [`FLOW`].
     heard: u8,
-    /// When the last one came.
+    /// When the last one arrived.
     heard_at: Instant,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Heartbeat {
 pub(crate) enum Inflow {
     /// Nothing was expected.
     None,
-    /// It does; it is looked at again then.
+    /// It does; the next check is then.
     GoesOn(Instant),
     /// It has fallen silent.
     Silent,
@@ -64,8 +64,9 @@ impl Heartbeat {
         self.outstanding.into_iter().chain(self.expired).find(|sent| sent.nonce == nonce)
     }
 
-    /// Data came over a path whose peer an address translator may have forgotten, so that nothing else will come before it hears of
-    /// us: a path that falls silent is asked, since the other side only finds out that its data is lost (RFC 6951 section 5.4).
+    /// Data arrived over a path whose peer an address translator may have forgotten, so that nothing else arrives until
+    /// we send: a path that falls silent is probed, since the other side would only see that its data is lost (RFC 6951
+    /// section 5.4).
     #[inline]
     pub(crate) fn heard_data(&mut self, now: Instant) {
         self.heard_at = now;
@@ -99,7 +100,7 @@ impl Heartbeat {
 /// A heartbeat on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SentHeartbeat {
-    /// Proves that the answer comes from where the heartbeat went.
+    /// Proves that the answer comes from the destination of the heartbeat.
     pub(crate) nonce: u64,
     /// When it was sent.
     pub(crate) at: Instant,
@@ -110,7 +111,7 @@ pub(crate) struct SentHeartbeat {
 pub(crate) enum Purpose {
     /// Confirming or watching the path.
     Reachability,
-    /// Finding out whether an IP packet of so many bytes passes.
+    /// Tests whether an IP packet of this many bytes passes.
     Mtu(u32),
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Path {
     pub(crate) sack_rank: u64,
     /// SACKs sent here, counted for those whose blocks take turns.
     pub(crate) sack_turn: u16,
-    /// Discovery of the MTU by probes, where that is on.
+    /// Discovery of the MTU by probes, if enabled.
     pub(crate) plpmtu: Option<Box<Plpmtu>>,
     pub(crate) counters: PathCounters,
 }
@@ -142,7 +142,7 @@ impl Path {
     /// link must carry. Less is a forgery, or not worth fragments of a few bytes.
     pub(crate) fn least_mtu(&self) -> u32 {
         match self.encapsulation {
-            // It says itself what it carries.
+            // The program configures what it carries.
             Encapsulation::LowerLayer => 256,
             _ if self.remote.is_ipv4() => 576,
             _ => 1280,
@@ -155,7 +155,7 @@ impl Path {
         self.plpmtu.as_ref().is_none_or(|plpmtu| plpmtu.mtu().is_some() && !has_failed)
     }
 
-    /// Whether nothing speaks against the path, so that an answer that came over it proves nothing new.
+    /// Whether the path is not in doubt, so that an answer over it proves nothing new.
     #[inline]
     pub(crate) fn is_beyond_doubt(&self) -> bool {
         self.reach.is_active() && self.errors == 0 && self.denied_since.is_none()

@@ -1,10 +1,11 @@
-//! Transport addresses that no path has, although packets with the right verification tag come from there: an address translator
-//! has given a path another port or address, or the peer opens a path from behind one.
+//! Transport addresses without a path that send packets with the right verification tag: an address translator has
+//! given a path another port or address, or the peer opens a path from behind one.
 //!
-//! What is sent there proves first that the peer receives it: a HEARTBEAT with a nonce, as for every address (RFC 9260 section
-//! 5.4). Until it is answered from there, packets for the path keep going where they went (RFC 6951 section 5.4 would follow at
-//! once), so that nobody can turn the data of an association to a third party with one packet (RFC 5062 section 4). Nothing is
-//! sent but in answer to a packet from there, and no more than [`MOST_PROBES`] packets.
+//! What is sent there proves first that the peer receives it: a HEARTBEAT with a nonce, as for every address (RFC 9260
+//! section
+//! 5.4). Until it is answered from there, packets for the path keep going where they went (RFC 6951 section 5.4 would
+//! follow at once), so that nobody can turn the data of an association to a third party with one packet (RFC 5062
+//! section 4). Nothing is sent but in answer to a packet from there, and no more than [`MOST_PROBES`] packets.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -15,12 +16,12 @@ use crate::{Duration, Encapsulation, Instant, PathId};
 
 /// Packets that go to an address which has not answered.
 pub(crate) const MOST_PROBES: usize = 3;
-/// Addresses in doubt at a time; the one that was heard longest ago makes room.
+/// Maximum number of addresses in doubt; the one not heard of for the longest time is replaced.
 const MOST_NEWCOMERS: usize = 4;
 /// Probes of all of them in a [`PERIOD`], so that addresses that change with each packet cause few.
 const MOST_PROBES_IN_PERIOD: u8 = 8;
 const PERIOD: Duration = Duration::from_secs(1);
-/// An address that did not answer is forgotten after this time, and may be asked again.
+/// An address that did not answer is forgotten after this time, and may be probed again.
 const MEMORY: Duration = Duration::from_secs(60);
 
 /// Two transport addresses between which packets go.
@@ -54,7 +55,7 @@ struct Newcomer {
 #[derive(Debug)]
 pub(crate) struct Newcomers {
     list: Vec<Newcomer>,
-    /// Addresses that the peer has named and nobody was found at, whose paths newcomers have taken.
+    /// Listed addresses of the peer that never answered, whose paths newcomers have taken.
     pub(crate) replaced: Vec<IpAddr>,
     next_serial: u16,
     period_began: Instant,
@@ -88,8 +89,8 @@ impl Newcomers {
         probes_in_period: 0,
     };
 
-    /// A packet came from a place that no path has. Gives what to send there, unless it has been asked less than `pause` ago, or
-    /// [`MOST_PROBES`] times; `nonce` is a new random number.
+    /// A packet arrived from an address without a path. Returns what to send there, unless it was probed less than
+    /// `pause` ago, or [`MOST_PROBES`] times; `nonce` is a new random number.
     pub(crate) fn admit(
         &mut self,
         now: Instant,
@@ -143,7 +144,7 @@ impl Newcomers {
         sent.any(|sent| sent.nonce == nonce)
     }
 
-    /// A nonce came back from `place`. Takes the newcomer out, if the nonce was sent there.
+    /// A nonce was echoed from `place`. Removes the newcomer, if the nonce was sent there.
     pub(crate) fn answered(&mut self, place: Location, nonce: u64) -> Option<Proved> {
         let index = self.list.iter().position(|newcomer| newcomer.place == place)?;
         let mut probes = self.list[index].probes.iter().flatten();

@@ -38,7 +38,7 @@ pub(crate) enum Reason {
 /// Consecutive timeouts beyond which a path changes its state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Thresholds {
-    /// PFMR; `None`: there is no such state.
+    /// PFMR; `None`: the state does not exist.
     pub(crate) potentially_failed: Option<u32>,
     /// PMR (Path.Max.Retrans).
     pub(crate) failed: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Thresholds {
 /// What happened on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signal {
-    /// Data or a heartbeat was not answered in time; so many in a row now.
+    /// Data or a heartbeat was not answered in time; the number of consecutive timeouts.
     Timeout(u32),
     /// A heartbeat was answered.
     HeartbeatAck,
@@ -81,7 +81,7 @@ pub(crate) enum Transition {
 }
 
 impl Reach {
-    /// Whether data may be sent while there is a choice.
+    /// Whether data may be sent on it while there is a choice.
     #[inline]
     pub(crate) fn is_active(self) -> bool {
         matches!(self, Self::Active)
@@ -143,7 +143,7 @@ impl Reach {
             }
             (Unconfirmed, Signal::Refused) => (Inactive(Reason::NeverConfirmed), Failed),
             (Active | PotentiallyFailed, Signal::Refused) => (Inactive(Reason::Refused), Failed),
-            // Whether the local address comes back does not matter then.
+            // It does not matter then whether the local address returns.
             (Inactive(Reason::NoRemoteAddress), _) => stays,
             (Unconfirmed | Active | PotentiallyFailed, Signal::RemoteAddressGone) => {
                 (Inactive(Reason::NoRemoteAddress), Failed)

@@ -31,7 +31,8 @@ pub enum TransmissionCause {
 pub enum LossDetection {
     /// Enough SACKs reported it missing (RFC 9260 section 7.2.4).
     MissingReports,
-    /// A SACK acknowledged what was sent later, and the chunk is overdue by a part of the round-trip time (after RACK, RFC 8985).
+    /// A SACK acknowledged a later chunk, and the chunk is overdue by a part of the round-trip time (after RACK, RFC
+    /// 8985).
     Overdue,
     /// It was sent long before a tail probe that was answered.
     TailProbe,
@@ -223,7 +224,7 @@ pub enum ProbeEvent {
     Ended {
         /// Why.
         reason: EndReason,
-        /// Code of the first error cause that was sent or received, if there is one (RFC 9260 section 3.3.10).
+        /// Code of the first error cause that was sent or received, if any (RFC 9260 section 3.3.10).
         cause_code: Option<u16>,
     },
     /// A path was added, or its number stands for another pair of addresses from now on: the answer to INIT settles the

@@ -2,8 +2,8 @@
 //!
 //! Delayed ack for CMT (DAC; Iyengar, Amer, Stewart, "Concurrent Multipath Transfer Using SCTP Multihoming Over
 //! Independent End-to-End Paths", IEEE/ACM ToN 14(5), 2006; INET `cmtUseDAC`, usrsctp `cmt_dac_pkts_rcvd`): paths of
-//! different delay reorder all the time, so a gap is no reason to hurry; instead the SACK tells how many data packets
-//! it answers, and the sender counts missing reports by that.
+//! different delay reorder all the time, so a gap is no reason to acknowledge at once. Instead, the SACK contains the
+//! number of data packets that it acknowledges, and the sender counts missing reports by that number.
 
 mod volume;
 
@@ -59,9 +59,9 @@ pub struct AckPolicy {
     policy: DelayedAck,
     /// Packets that brought new data since the last SACK.
     packets: u8,
-    /// The same for each path, where they count apart; paths beyond these share.
+    /// The same for each path, if paths count separately; paths beyond these share one counter.
     on_path: [u8; COUNTED_PATHS],
-    /// How much data that was, where it decides; unset while nothing is missing.
+    /// The amount of data, if the policy needs it; unset while nothing is missing.
     volumes: Option<Box<Volumes>>,
     need: Need,
     /// The next packet brings the first DATA, which does not wait.
@@ -73,7 +73,7 @@ pub struct AckPolicy {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Need {
     Nothing,
-    /// By then, or with the next packet that goes out.
+    /// By then, or with the next packet.
     Until(Instant),
     Now,
 }
@@ -92,14 +92,15 @@ impl AckPolicy {
         }
     }
 
-    /// Delays by so much, and acknowledges at the latest after so many packets. What is being delayed goes out when it would have.
+    /// Sets the delay and the number of packets after which to acknowledge at the latest. A SACK that is being delayed
+    /// keeps its deadline.
     pub fn set_delay(&mut self, delay: Duration, packets: u8) {
         self.policy.delay = delay.min(MAX_DELAY);
         self.policy.packets = packets;
     }
 
-    /// Takes note of a packet that came on `path`, which may have a delay of its `own`; one without DATA chunks changes nothing. A
-    /// SACK would have `sack_bytes`.
+    /// Notes a packet that arrived on `path`, which may have a delay of its `own`; a packet without DATA chunks changes
+    /// nothing. A SACK would have `sack_bytes`.
     pub fn on_packet(
         &mut self,
         now: Instant,
@@ -180,7 +181,7 @@ impl AckPolicy {
 
     fn is_urgent(&self, packet: PacketSummary, delay: Duration) -> bool {
         let only_repeated = packet.new_chunks == 0;
-        // RFC 9260 section 6.7: as long as there is a gap; RFC 5681 section 4.2: also when one is filled.
+        // RFC 9260 section 6.7: while there is a gap; RFC 5681 section 4.2: also when one is filled.
         let gap = match self.policy.on_gap {
             GapAck::Immediate => packet.gaps,
             GapAck::WhileOpen => packet.leaves_gaps,
@@ -215,7 +216,7 @@ impl AckPolicy {
         }
     }
 
-    /// Begins anew after a SACK, whatever made it go out; gives the flags for it.
+    /// Starts again after a SACK, whatever caused it; returns the flags for it.
     pub fn on_sack(&mut self) -> u8 {
         let flags = match self.policy.count {
             DacCount::Off => 0,

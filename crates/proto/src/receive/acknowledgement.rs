@@ -22,7 +22,7 @@ impl Receiver {
         sack
     }
 
-    /// Builds what goes out over `path` as the acknowledgement: the SACK, or the NR-SACK if that was agreed.
+    /// Builds the acknowledgement to send over `path`: the SACK, or the NR-SACK if it was negotiated.
     pub fn take_acknowledgement(
         &mut self,
         max_bytes: usize,
@@ -41,18 +41,18 @@ impl Receiver {
         Chunk::NrSack(nr_sack)
     }
 
-    /// Bytes of an acknowledgement that leaves nothing out, or, where it may, names what came in last.
+    /// Size of a complete acknowledgement, or, if blocks may be omitted, of one with the latest arrivals.
     pub fn sack_bytes(&self) -> usize {
         sack_bytes(self.promise, &self.tsns, self.duplicates.len())
     }
 
-    /// Whether acknowledgements may leave blocks out, so that it matters what came in last.
+    /// Whether acknowledgements may omit blocks, so that the latest arrivals matter.
     pub(super) fn leaves_blocks_out(&self) -> bool {
         self.promise == Some(Promise::Everything(Cut::InTurn))
     }
 }
 
-/// Bytes of an acknowledgement that leaves nothing out, or, where it may, names what came in last.
+/// Size of a complete acknowledgement, or, if blocks may be omitted, of one with the latest arrivals.
 pub(super) fn sack_bytes(promise: Option<Promise>, tsns: &TsnMap, duplicates: usize) -> usize {
     let (least, blocks) = match promise {
         None => (MIN_SACK_BYTES, tsns.gap_block_count()),

@@ -1,8 +1,9 @@
-//! A limit of the memory that the receive buffers of all associations of an endpoint hold together.
+//! A limit on the total memory of the receive buffers of all associations of an endpoint.
 //!
-//! Each association has a floor, so that one that reads what it gets goes on whatever the others hold. Beyond it, half of what
-//! is shared is for whoever comes first, and the other half is divided by the number of associations. What exceeds that is
-//! dropped as if the association's own buffer were full, and its window shrinks.
+//! Each association has a guaranteed minimum, so that one whose data is read continues whatever the others hold. Beyond
+//! that, half of the shared memory is first come, first served, and the other half is divided by the number of
+//! associations. Data in excess is dropped as if the association's own buffer were full, and its receive window
+//! shrinks.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -25,7 +26,7 @@ pub struct Budget {
 #[expect(clippy::disallowed_types, reason = "what all of them hold is counted in one place")]
 pub type SharedBudget = alloc::sync::Arc<Budget>;
 
-/// An association's part in a budget, if there is one.
+/// An association's share in a budget, if there is one.
 #[derive(Debug, Default)]
 pub struct Share(Option<SharedBudget>);
 
@@ -50,7 +51,7 @@ impl Budget {
         self.used.load(Relaxed) as u64
     }
 
-    /// Bytes that one may hold who holds `held`.
+    /// Bytes that an association may hold that holds `held`.
     fn allowed(&self, held: usize) -> usize {
         let used = self.used.load(Relaxed);
         if used >= self.pool {
@@ -59,7 +60,7 @@ impl Budget {
         let half = self.pool / 2;
         let part = half / self.sharers.load(Relaxed).max(1);
         let free = half.saturating_sub(used).saturating_add(held);
-        // With little left, the part shrinks to what there is.
+        // With little left, the share shrinks to the rest.
         let rest = (self.pool - used).saturating_add(held);
         FLOOR.max(free).max(part.min(rest))
     }
@@ -72,7 +73,7 @@ impl Share {
         Self(Some(SharedBudget::clone(budget)))
     }
 
-    /// Bytes that may be held more by one who holds `held`.
+    /// Further bytes that an association may hold that holds `held`.
     #[inline]
     pub fn room(&self, held: u64) -> u64 {
         let Some(budget) = &self.0 else { return u64::MAX };
@@ -80,7 +81,7 @@ impl Share {
         budget.allowed(held).saturating_sub(held) as u64
     }
 
-    /// Whether the chunk that all others of the association wait for may be held: what is kept for such chunks is a little more.
+    /// Whether the chunk that all others of the association wait for may be held: such chunks have a small reserve.
     #[inline]
     pub fn has_reserve(&self, held: u64) -> bool {
         self.0.as_ref().is_none_or(|budget| {
@@ -147,7 +148,7 @@ mod tests {
                     shares.push(Share::of(&budget));
                     held.push(0);
                 }
-                // Those who came before try again each time.
+                // The earlier ones try again each time.
                 shares.iter().zip(&mut held).for_each(|(share, held)| fill(share, held));
             }
             let (total, pieces) = (held.iter().sum::<u64>(), 1000 * shares.len() as u64);
@@ -165,7 +166,7 @@ mod tests {
         fill(&greedy, &mut held);
         assert!((4 * MIB..=4 * MIB + 1000).contains(&held), "{held}");
         assert!(budget.has_room());
-        // The other half of the pool, by two.
+        // Half of the other half of the pool.
         assert_eq!(late.room(0), 2 * MIB);
     }
 

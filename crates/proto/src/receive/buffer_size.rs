@@ -1,19 +1,19 @@
 //! A receive buffer that grows to what its user and its paths need (`dreibholz-asymmetric` section IV-A).
 //!
-//! A receiver that sends nothing knows its own round-trip times only from heartbeats. So it measures as dynamic right
-//! sizing does (Fisk, Feng 2001; Linux `tcp_rcv_space_adjust`): until a window's worth of data has arrived, at least a
-//! round trip passes, and exactly one where the window is the limit. What the user reads in that time is the rate. What
-//! is held although the user has read everything waits for missing chunks, and comes on top, twice: what the paths deliver
-//! meanwhile still has the window that the rate asks for.
+//! A receiver that sends no data knows its round-trip times only from heartbeats. It therefore measures like dynamic
+//! right-sizing (Fisk, Feng 2001; Linux `tcp_rcv_space_adjust`): a window of data takes at least a round trip to
+//! arrive, and exactly one if the window is the limit. What the user reads in that time is the rate. Data that is held
+//! although the user has read everything waits for missing chunks, and is added twice: the window that the rate
+//! requires stays available for what the paths deliver meanwhile.
 //!
-//! It only grows: what was advertised is never taken back.
+//! It only grows: an advertised window is never withdrawn.
 
 use polypath_units::{BitRate, ByteCount};
 
 use crate::config::BufferSize;
 use crate::{Duration, Instant};
 
-/// What the receiver has done so far, and what it knows of its paths.
+/// Progress of the receiver, and its knowledge of the paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SizingView {
     pub(crate) now: Instant,
@@ -39,7 +39,7 @@ pub(crate) struct SizingView {
 pub(crate) struct RightSizing {
     policy: BufferSize,
     most: u32,
-    /// What the user's reading asks for, and the first size.
+    /// The size for the user's reading rate, and the first size.
     for_reading: u64,
     /// When a window's worth began to arrive, and the count at which it is complete.
     worth: Option<(Instant, u64)>,
@@ -73,8 +73,7 @@ impl RightSizing {
         if let Some(rtt) = view.rtt.max(self.worth_time) {
             self.for_reading = self.for_reading.max(self.rate_rule(view, rtt));
         }
-        // What waits for missing chunks takes nothing from the window that the sender would have without them, and as much again
-        // may arrive before they come.
+        // Data that waits for missing chunks must not reduce the window, and as much again may arrive before they do.
         let wanted = self.for_reading.saturating_add(view.stuck.saturating_mul(2));
         u32::try_from(wanted).unwrap_or(u32::MAX).min(self.most).max(view.buffer)
     }
@@ -158,7 +157,7 @@ mod tests {
         let stuck = |stuck| SizingView { stuck, ..view(0, 0, 64_000) };
         assert_eq!(sizing.size(&stuck(0)), 64_000);
         assert_eq!(sizing.size(&stuck(1_000)), 66_000);
-        // It is not counted on top of what was stuck before.
+        // It is not added to what was stuck before.
         assert_eq!(sizing.size(&SizingView { buffer: 66_000, ..stuck(10_000) }), 84_000);
         assert_eq!(sizing.size(&stuck(60_000)), 100_000);
     }

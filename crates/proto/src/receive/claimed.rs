@@ -1,8 +1,8 @@
-//! Streams that are read apart from the others.
+//! Streams that are read separately.
 //!
-//! Messages of a claimed stream wait in a queue of its own. They go on to take their room of the receive window, which is one
-//! for all streams (RFC 9260 section 6.2): a stream that nobody reads delays no message of another one that has arrived, but
-//! what it holds is not there for others. A limit for a queue bounds that by discarding.
+//! Messages of a claimed stream wait in a queue of its own. They still occupy the receive window, which all streams
+//! share (RFC 9260 section 6.2): an unread stream delays no received message of another one, but reduces the window of
+//! all. A limit on the queue bounds that by discarding.
 
 use super::Receiver;
 use super::partial_delivery::Released;
@@ -14,13 +14,13 @@ impl Receiver {
         self.reassembly.claim(stream)
     }
 
-    /// The same for the stream of the message that is next among those of streams that nobody has claimed.
+    /// The same for the stream of the next message among those of unclaimed streams.
     pub fn claim_next(&mut self) -> Option<(u16, StreamClaim)> {
         let stream = self.reassembly.first()?.stream;
         Some((stream, self.reassembly.claim(stream)?))
     }
 
-    /// Ends a claim; what waits there goes behind the messages of streams that nobody has claimed.
+    /// Ends a claim; its waiting messages follow those of unclaimed streams.
     pub fn release_claim(&mut self, claim: StreamClaim) {
         self.reassembly.release_claim(claim);
     }
@@ -34,7 +34,7 @@ impl Receiver {
         Some(message)
     }
 
-    /// Whether nothing comes behind what waits, since the peer has let the stream begin anew.
+    /// Whether nothing follows the waiting messages, since the peer has reset the stream.
     pub fn claim_has_ended(&self, claim: StreamClaim) -> bool {
         self.reassembly.claims().is_some_and(|claims| claims.has_ended(claim))
     }
@@ -49,7 +49,8 @@ impl Receiver {
         self.reassembly.claims().map_or(0, |claims| claims.discarded(claim))
     }
 
-    /// Lets a claim hold at most so many bytes beyond its newest message, and none at all with 0: older messages are discarded.
+    /// Limits a claim to this many bytes beyond its newest message; with 0, nothing is kept. Older messages are
+    /// discarded.
     pub fn limit_claim(&mut self, claim: StreamClaim, bytes: Option<usize>) {
         if let Some(claims) = self.reassembly.claims_mut() {
             claims.limit(claim, bytes);
@@ -57,7 +58,7 @@ impl Receiver {
         }
     }
 
-    /// Ends a claim of a stream whose messages are discarded until it begins anew.
+    /// Ends a claim of a stream whose messages are discarded until it is reset.
     pub fn discard_claim(&mut self, claim: StreamClaim) {
         if let Some(claims) = self.reassembly.claims_mut() {
             claims.discard(claim);
@@ -71,7 +72,7 @@ impl Receiver {
         self.reassembly.claims().is_some_and(|claims| claims.has_news())
     }
 
-    /// A stream, and its claim, whose owner is to hear that there is something new.
+    /// A stream and its claim, whose owner must be notified of news.
     pub fn pop_claim_news(&mut self) -> Option<(u16, StreamClaim)> {
         self.reassembly.claims_mut()?.pop_news()
     }

@@ -1,4 +1,4 @@
-//! The TSNs that came in last over each path: what its next acknowledgement answers.
+//! The latest TSNs received over each path, which its next acknowledgement reports.
 
 use alloc::boxed::Box;
 
@@ -8,7 +8,7 @@ use crate::{PathId, Tsn};
 /// So many are remembered of each path: what three acknowledgements answer, so that two of them can be lost.
 pub(crate) const REMEMBERED: usize = 24;
 
-/// The TSNs that came in last over a path, above a gap or again.
+/// The latest TSNs received over a path, above a gap or as duplicates.
 #[derive(Clone, Copy, Debug)]
 struct Ring {
     tsns: [Tsn; REMEMBERED],
@@ -41,14 +41,14 @@ impl Ring {
 pub(super) struct LatestTsns(Option<Box<[Ring; COUNTED_PATHS]>>);
 
 impl LatestTsns {
-    /// A TSN came in over a path.
+    /// Notes a TSN received over a path.
     pub(super) fn note(&mut self, path: PathId, tsn: Tsn) {
         let rings = self.0.get_or_insert_with(|| Box::new([Ring::EMPTY; COUNTED_PATHS]));
         rings[path.index() % COUNTED_PATHS].note(tsn);
     }
 
-    /// What an acknowledgement names first that goes out over `path`. Where no data came over that one, it answers the path of the `last`
-    /// DATA.
+    /// What an acknowledgement over `path` reports first. If no data arrived over that path, it answers the path of the
+    /// `last` DATA.
     pub(super) fn news(&self, path: PathId, last: Option<PathId>) -> SackNews<'_> {
         let rings: &[Ring] = self.0.as_ref().map_or(&[], |rings| &rings[..]);
         let of = |path: PathId| rings.get(path.index() % COUNTED_PATHS).and_then(Ring::last);
@@ -69,7 +69,7 @@ pub(crate) struct SackTurn<'a> {
     pub(crate) news: SackNews<'a>,
 }
 
-/// What came in last.
+/// The latest arrivals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SackNews<'a> {
     rings: &'a [Ring],

@@ -1,8 +1,8 @@
-//! The receive side of an association, without input or output: DATA chunks come in, SACKs and messages go out.
+//! The receive side of an association, without I/O: its input are DATA chunks, its output SACKs and messages.
 //!
-//! The order of steps: [`tsn_map`] says whether a TSN is new, [`rwnd`] whether there is room, [`reassembly`] makes
-//! messages, [`ack_policy`] decides when to acknowledge and [`sack_build`] builds the SACK. What was acknowledged is
-//! kept, unless a policy makes the receiver discard it ([`reneging`]).
+//! The order of steps: [`tsn_map`] says whether a TSN is new, [`rwnd`] whether there is space, [`reassembly`] makes
+//! messages, [`ack_policy`] decides when to acknowledge, and [`sack_build`] builds the SACK. Acknowledged data is kept,
+//! unless a policy makes the receiver renege ([`reneging`]).
 
 mod ack_policy;
 mod acknowledgement;
@@ -40,7 +40,7 @@ use crate::{Duration, Instant, PathId, ReceivedMessage, Ssn, Tsn};
 
 pub use self::reassembly::{AbortedDelivery, Violation};
 
-/// Most duplicates that are remembered for the next SACK; what is beyond goes unreported.
+/// Maximum number of duplicates that are kept for the next SACK; further ones are not reported.
 const MAX_DUPLICATES: usize = 64;
 
 /// What a [`Receiver`] begins with.
@@ -54,7 +54,7 @@ pub struct ReceiverConfig {
     pub(crate) sizing: BufferSize,
     /// What a message without all its fragments means.
     pub incomplete: Incomplete,
-    /// The chunk in which user data comes.
+    /// The chunk with the user data.
     pub chunk: UserDataChunk,
     /// Streams on which the peer may send.
     pub inbound_streams: u16,
@@ -62,11 +62,11 @@ pub struct ReceiverConfig {
     pub mtu: u16,
     /// When to acknowledge.
     pub policy: DelayedAck,
-    /// What takes room in the window, and whether SACKs are sent for new room alone.
+    /// What counts against the window, and whether SACKs are sent for freed space alone.
     pub advertised_window: AdvertisedWindow,
     /// Whether, and with what promise, NR-SACKs take the place of SACKs.
     pub nr_sack: NrSack,
-    /// Whether what was acknowledged may be discarded.
+    /// Whether the receiver may renege on acknowledged data.
     pub reneging: Reneging,
     /// Chunks above a gap at which what lies above them is dropped.
     pub reorder_limit: Option<u32>,
@@ -114,8 +114,8 @@ pub enum DataError {
     /// Answer with ABORT, cause "Protocol Violation".
     #[error(transparent)]
     Violation(#[from] Violation),
-    /// Answer with ABORT, cause "Out of Resource": the buffer is full, the user has read everything that can be delivered,
-    /// and the missing part has no room, so nothing could ever move again.
+    /// Answer with ABORT, cause "Out of Resource": the buffer is full, the user has read everything that can be
+    /// delivered, and the missing part does not fit, so there would be no progress.
     #[error("a message on stream {stream} does not fit the receive buffer; enlarge it")]
     MessageTooLarge {
         /// Stream of the chunk that could not be kept.
@@ -130,7 +130,7 @@ pub struct ReceiveCounters {
     pub new_chunks: u64,
     /// DATA chunks received again.
     pub duplicate_chunks: u64,
-    /// DATA chunks dropped for want of room.
+    /// DATA chunks dropped because the buffer was full.
     pub refused_chunks: u64,
     /// DATA chunks discarded after they had been acknowledged.
     pub reneged_chunks: u64,
@@ -210,8 +210,8 @@ impl Receiver {
         }
     }
 
-    /// Takes over what the user has not read of the receiver `before`, and says how many messages of streams that nobody has
-    /// claimed that is. They go on to take their room.
+    /// Takes over the unread messages of the receiver `before`, and returns their number without those of claimed
+    /// streams. They still occupy the window.
     pub fn inherit(&mut self, before: &mut Self) -> usize {
         self.window.share(before.window.take_share());
         let mut messages = 0;
@@ -227,18 +227,18 @@ impl Receiver {
         messages
     }
 
-    /// Counts what is held in a budget, too, which limits it.
+    /// Counts the held data in a budget as well, which limits it.
     pub(crate) fn share(&mut self, share: Share) {
         self.window.share(share);
     }
 
-    /// Lets these of the peer's streams begin anew with SSN 0; all of them if none is listed.
+    /// Resets these streams of the peer to SSN 0; all of them if none is listed.
     pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
         let dropped = self.reassembly.reset_streams(streams);
         self.window.release(dropped.bytes, dropped.chunks);
     }
 
-    /// The peer may send on so many streams from now on.
+    /// Sets the number of streams on which the peer may send.
     pub(crate) fn set_inbound_streams(&mut self, count: u16) {
         self.inbound_streams = count;
     }
@@ -276,8 +276,8 @@ impl Receiver {
         self.take_in(facts, continues, |reassembly, tsn| reassembly.on_i_data(tsn, data))
     }
 
-    /// Takes in user data of which TSN, stream, flags and length are given; `keep` puts it where it belongs. `continues` says
-    /// whether it goes straight on to the user.
+    /// Processes user data with this TSN, stream, flags and length; `keep` stores it. `continues` says whether it goes
+    /// directly to the user.
     #[inline(always)]
     fn take_in(
         &mut self,
@@ -304,7 +304,7 @@ impl Receiver {
             return Ok(DataOutcome::Refused);
         }
         if !self.has_place_for(tsn) && self.reassembly.has_aside() {
-            // The peer could not go on, nor begin anew.
+            // The peer could neither continue nor reset.
             self.relieve_aside(tsn.narrow())?;
         }
         if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
@@ -387,7 +387,7 @@ impl Receiver {
         }
     }
 
-    /// Delays acknowledgements by so much, and of so many packets.
+    /// Sets the delay of acknowledgements, and the number of packets after which one is sent.
     pub(crate) fn set_delayed_ack(&mut self, delay: Duration, packets: u8) {
         self.acks.set_delay(delay, packets);
     }
@@ -397,9 +397,9 @@ impl Receiver {
         self.window.buffer()
     }
 
-    /// A FORWARD-TSN arrived (RFC 3758 section 3.6): everything up to `point` counts as received, messages that lack any of it
-    /// are dropped, and in the streams listed the order goes on behind the numbers given. One that brings nothing new is
-    /// answered at once, because the SACK for it may have been lost.
+    /// Handles a FORWARD-TSN (RFC 3758 section 3.6): everything up to `point` counts as received, messages that lack
+    /// any of it are dropped, and the order in the listed streams continues after the given numbers. One without news
+    /// is answered at once, because the SACK for it may have been lost.
     pub fn on_forward_tsn(&mut self, point: Tsn, skipped: impl Iterator<Item = SkippedStream>) {
         if !self.advances_to(point) {
             return;
@@ -455,7 +455,8 @@ impl Receiver {
 
     fn after_skipping(&mut self, dropped: Dropped) {
         self.window.release(dropped.bytes, dropped.chunks);
-        // The sender waits for the answer to tell of the next hole, so reordering between paths (DAC) is no reason to delay it.
+        // The sender waits for the answer to report the next gap, so reordering between paths (DAC) is no reason to
+        // delay it.
         if self.window.update_is_due() || self.tsns.has_gaps() {
             self.acks.request();
         }
@@ -486,7 +487,7 @@ impl Receiver {
         self.take_first()
     }
 
-    /// Whether there is a message of a stream that nobody has claimed.
+    /// Whether there is a message of an unclaimed stream.
     pub fn has_unclaimed(&self) -> bool {
         self.reassembly.has_unclaimed()
     }
@@ -496,7 +497,7 @@ impl Receiver {
         self.acks.is_due()
     }
 
-    /// Whether a SACK is due or is being delayed; bundle it with DATA that goes out (RFC 9260 section 6.1).
+    /// Whether a SACK is due or being delayed; it should be bundled with DATA (RFC 9260 section 6.1).
     pub fn sack_is_pending(&self) -> bool {
         self.acks.is_pending()
     }
@@ -506,7 +507,7 @@ impl Receiver {
         self.acks.deadline()
     }
 
-    /// The path that the last packet with DATA came on, to which the SACK belongs (RFC 9260 section 6.7).
+    /// The path of the last packet with DATA, which the SACK takes (RFC 9260 section 6.7).
     pub fn sack_path(&self) -> Option<PathId> {
         self.sack_path
     }
@@ -531,7 +532,7 @@ impl Receiver {
         self.packet.new_chunks > 0
     }
 
-    /// Whether a chunk of the present packet was dropped for want of room.
+    /// Whether a chunk of the present packet was dropped because the buffer is full.
     pub fn refuses_packet(&self) -> bool {
         self.packet.refused_chunks > 0
     }
@@ -561,15 +562,15 @@ impl Receiver {
         self.counters
     }
 
-    /// Whether there is room for a new chunk, or it is what everything received out of order waits for. Without gaps a
-    /// chunk beyond the window is a window probe and must be dropped (RFC 9260 section 6.2).
+    /// Whether there is space for a new chunk, or everything received out of order waits for it. Without gaps, a chunk
+    /// beyond the window is a window probe and must be dropped (RFC 9260 section 6.2).
     fn has_place_for(&self, tsn: WideTsn) -> bool {
         let fills_first_gap = || self.tsns.has_gaps() && tsn == self.tsns.cumulative().next();
         self.window.has_space() || fills_first_gap() && self.window.has_reserve()
     }
 
-    /// Enlarges a full buffer if nothing in it is there to read for somebody who reads: only more data can complete a message, or be
-    /// of another stream than those that nobody reads.
+    /// Enlarges a full buffer without readable messages for an active reader: only more data can complete a message, or
+    /// be of another stream than the unread ones.
     #[inline(never)]
     fn grow_for_more(&mut self) -> bool {
         let Some(sizing) = &self.sizing else { return false };
@@ -580,14 +581,14 @@ impl Receiver {
         self.window.has_space()
     }
 
-    /// Whether everything in the buffer waits for this TSN or for later ones. If its chunk continues a message of which the user has
-    /// the beginning, it needs no room, and the others may wait for the end of that message.
+    /// Whether everything in the buffer waits for this TSN or for later ones. If its chunk continues a message whose
+    /// beginning the user has, it needs no space, and the others may wait for the end of that message.
     #[inline(never)]
     fn is_needed_next(&self, tsn: WideTsn) -> bool {
         tsn == self.tsns.cumulative().next() && !self.reassembly.has_messages()
     }
 
-    // Part of what takes in a chunk: every one comes by here.
+    // Inlined: it runs for every chunk.
     #[inline(always)]
     fn record(&mut self, tsn: WideTsn) -> Result<(), Violation> {
         self.tsns.record(tsn);

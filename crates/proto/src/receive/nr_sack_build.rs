@@ -12,7 +12,7 @@ pub(crate) const MIN_NR_SACK_BYTES: usize = 20;
 /// Bytes of a block, and of a duplicate TSN.
 const ENTRY_BYTES: usize = 4;
 
-/// Duplicates for which blocks that take turns leave room.
+/// Number of duplicates for which rotating blocks leave space.
 const DUPLICATES_BESIDE: usize = 8;
 
 /// Which of the received TSNs the receiver will not discard (section 4.3 of the draft).
@@ -24,23 +24,22 @@ pub(crate) enum Promise {
     Everything(Cut),
 }
 
-/// Which blocks an NR-SACK names that has no room for all of them.
+/// The blocks in an NR-SACK that cannot have all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
     /// The lowest, as in a SACK.
     Lowest,
-    /// Mostly those around what came in last, and at times others in turn. Above what a cut one
-    /// names, nothing would leave the peer's flight before the lowest hole is filled, and beside a
-    /// path with a long round trip that takes its round trip; and if each SACK named another part,
-    /// a low-RTT path would have to wait for several of them, which its small window does not
+    /// Usually those around the latest arrivals, and at times others in turn. If a SACK were cut, chunks above the cut
+    /// would stay in flight until the lowest gap is filled, which takes a round trip of the slowest path; and if each
+    /// SACK reported another part, a low-RTT path would have to wait for several SACKs, which its small window does not
     /// cause.
     InTurn,
 }
 
-/// Builds an NR-SACK of at most `max_bytes` (at least [`MIN_NR_SACK_BYTES`]): the lowest blocks or those whose `turn` it
-/// is, with what came in last, then duplicates.
+/// Builds an NR-SACK of at most `max_bytes` (at least [`MIN_NR_SACK_BYTES`]): the lowest blocks, or those of this
+/// `turn`, with the latest arrivals, then duplicates.
 ///
-/// Two lists are cut at the same TSN, so that what is left out is above everything reported and nothing below the
+/// Both lists are cut at the same TSN, so that omitted blocks are above everything reported, and nothing below the
 /// highest block seems to be discarded.
 pub(crate) fn build(
     tsns: &TsnMap,

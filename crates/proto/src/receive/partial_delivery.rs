@@ -1,7 +1,7 @@
-//! When messages are delivered in pieces, and what reading a message or piece gives back.
+//! Delivery in pieces, and the accounting of read messages and pieces.
 //!
-//! Where a message could never become complete because the buffer is full of it, its beginning is delivered: reading makes room
-//! for the rest. Smaller ones are delivered whole, unless there is a delivery point.
+//! If a message can never be complete because it fills the buffer, its beginning is delivered: reading makes space for
+//! the rest. Smaller ones are delivered whole, unless there is a delivery point.
 
 use alloc::vec::Vec;
 
@@ -17,9 +17,9 @@ pub struct Released {
 }
 
 impl Receiver {
-    /// Frees the part of the window that the next message or piece for the user takes, which may make a SACK due, and says what
-    /// it is; [`take_first`](Self::take_first) then gives it. In two steps, because a message that is looked at on
-    /// its way is copied once more.
+    /// Frees the window space of the next message or piece, which may make a SACK due, and describes it;
+    /// [`take_first`](Self::take_first) then returns it. Two steps, because inspecting a message in passing would copy
+    /// it once more.
     #[inline]
     pub fn release_first(&mut self) -> Option<Released> {
         let message = self.reassembly.first()?;
@@ -29,7 +29,7 @@ impl Receiver {
         Some(released)
     }
 
-    /// Frees what a message or piece in so many chunks takes.
+    /// Frees the space of a message or piece with this many chunks.
     #[inline]
     pub(super) fn release(&mut self, Released { bytes, ends }: Released, chunks: usize) {
         self.window.release(bytes, chunks);
@@ -45,18 +45,18 @@ impl Receiver {
         self.reassembly.set_partial_delivery_point(point);
     }
 
-    /// Whether there are messages of which the beginning was delivered and the rest will not come.
+    /// Whether there are messages whose beginning was delivered and whose rest will not arrive.
     #[inline]
     pub fn has_aborted(&self) -> bool {
         self.reassembly.has_aborted()
     }
 
-    /// Messages of which the beginning was delivered and the rest will not come, since the last call.
+    /// Messages whose beginning was delivered and whose rest will not arrive, since the last call.
     pub fn take_aborted(&mut self) -> Vec<AbortedDelivery> {
         self.reassembly.take_aborted()
     }
 
-    /// Nothing more will come: messages that were begun are aborted, and those that wait for them can be read.
+    /// Nothing more will arrive: partly delivered messages are aborted, and those that wait for them become readable.
     pub fn finish(&mut self) {
         // Nor will the answer that says on which side of a reset it is. What was acknowledged is delivered.
         let _ = self.take_back();
@@ -64,8 +64,8 @@ impl Receiver {
         self.window.release(dropped.bytes, dropped.chunks);
     }
 
-    /// The buffer is full. Where it can neither grow nor be read, and lacks nothing below the highest TSN, the next chunk would find
-    /// no room, and the peer need not find that out.
+    /// The buffer is full. If it can neither grow nor be read, and nothing below the highest TSN is missing, the next
+    /// chunk would not fit, and the peer need not try.
     #[inline(never)]
     pub(super) fn deliver_from_full_buffer(&mut self) {
         let may_grow = self.sizing.as_ref().is_some_and(|it| self.window.buffer() < it.most());
@@ -74,7 +74,7 @@ impl Receiver {
         }
     }
 
-    /// Begins to deliver a message in pieces; says whether there is one with which that can be done.
+    /// Starts to deliver a message in pieces; returns whether there is a suitable one.
     pub(super) fn begin_partial_delivery(&mut self) -> bool {
         let begins = self.reassembly.begin_partial_delivery();
         if begins && self.reassembly.follows_joined() {

@@ -1,7 +1,8 @@
-//! Reneging: discarding what gap ack blocks acknowledged and the user cannot have yet (RFC 9260 section 6.2.1).
+//! Reneging: discarding chunks that gap ack blocks acknowledged and that cannot be delivered yet (RFC 9260 section
+//! 6.2.1).
 //!
-//! Never what is cumulatively acknowledged, can be delivered, or an NR-SACK promised to keep (those are the same chunks,
-//! or reneging is refused). The highest TSNs go first: they are the last that the user will need.
+//! Chunks that are cumulatively acknowledged, deliverable, or promised by an NR-SACK are never discarded (the latter
+//! are deliverable, too, or reneging is refused). The highest TSNs are discarded first: the user needs them last.
 
 use rand_core::Rng;
 
@@ -10,7 +11,8 @@ use super::tsn_map::WideTsn;
 use crate::config::Reneging;
 
 impl Receiver {
-    /// Makes room for `tsn`, under a policy that allows it, by discarding what is above. Says whether there is room now.
+    /// Makes space for `tsn`, under a policy that allows it, by discarding chunks above. Returns whether there is space
+    /// now.
     pub(super) fn make_place_for(&mut self, tsn: WideTsn) -> bool {
         if self.reneging != Reneging::UnderPressure {
             return false;

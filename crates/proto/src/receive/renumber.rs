@@ -1,7 +1,8 @@
-//! TSNs and streams that begin anew (RFC 6525 sections 5.1.4 and 5.2.4).
+//! Resets of TSNs and streams (RFC 6525 sections 5.1.4 and 5.2.4).
 //!
-//! A peer that has begun anew may send before its answer is here, and nothing in its chunks says so. So, from the request to the
-//! answer, what arrives is acknowledged but set aside; the answer then says to which side of the reset it belongs.
+//! A peer that has reset may send before its response arrives, and its chunks do not show that. Arrivals between
+//! request and response are therefore acknowledged but set aside; the response then shows to which side of the reset
+//! they belong.
 
 use alloc::vec::Vec;
 
@@ -17,7 +18,7 @@ impl Receiver {
         self.reassembly.set_aside();
     }
 
-    /// The answer is here, and says that nothing has begun anew.
+    /// The response arrived: nothing was reset.
     pub(crate) fn take_back(&mut self) -> Result<(), Violation> {
         for chunk in self.reassembly.take_aside() {
             self.reassemble(&chunk)?;
@@ -26,10 +27,11 @@ impl Receiver {
         Ok(())
     }
 
-    /// What is set aside has no room, and `arrived` is there now. What comes from now on is set aside as before.
+    /// What is set aside fills its space, and `arrived` is here now. Later arrivals are set aside as before.
     ///
-    /// A peer that leaves out one TSN when it begins anew, as this implementation does, cannot have begun anew below a gap: what was
-    /// received in sequence is of before, and all is if the gap begins to close. Of a peer that leaves out none, that is a guess.
+    /// A peer that skips one TSN when it resets, as this implementation does, cannot have reset below a gap: data
+    /// received in sequence dates from before, and so does all of it if the gap starts to close. For a peer that skips
+    /// none, this is a guess.
     pub(super) fn relieve_aside(&mut self, arrived: Tsn) -> Result<(), Violation> {
         let cumulative = self.tsns.cumulative_tsn();
         let closes_gap = arrived == cumulative.next();
@@ -46,8 +48,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Sets aside that messages are skipped, where it is not known whether their streams have begun anew. Where that has no room,
-    /// the peer is taken for one that has not; chunks that contradict each other are those of messages that it has given up.
+    /// Sets aside the skipping of messages, while it is unknown whether their streams were reset. Without space, the
+    /// peer is assumed not to have reset; contradictory chunks are those of messages that it has abandoned.
     pub(super) fn set_skip_aside(&mut self, entry: impl FnOnce() -> Aside) -> bool {
         let is_aside = self.reassembly.set_skip_aside(entry);
         if !is_aside && self.reassembly.has_aside() {
@@ -56,7 +58,7 @@ impl Receiver {
         is_aside
     }
 
-    /// The answer is here: from `next` on the peer's TSNs belong to streams that have begun anew.
+    /// The response arrived: from `next` on, the peer's TSNs belong to reset streams.
     pub(crate) fn begin_anew_at(&mut self, next: Tsn) -> Result<(), Violation> {
         let (before, after): (Vec<_>, Vec<_>) =
             self.reassembly.take_aside().into_iter().partition(|chunk| chunk.tsn().is_before(next));
@@ -80,10 +82,10 @@ impl Receiver {
         }
     }
 
-    /// The peer wants everything to begin anew: streams do, and its next TSN is `next`, whatever has come before.
+    /// The peer resets everything: its streams, and its next TSN to `next`, whatever has arrived before.
     pub(crate) fn renumber(&mut self, next: Tsn) {
         self.drop_undeliverable();
-        // What waited only for messages that will never come is deliverable now.
+        // Messages that waited only for others that will never arrive are deliverable now.
         self.keep_promises();
         self.tsns = TsnMap::new(next, u32::MAX);
         self.duplicates.clear();
@@ -91,7 +93,7 @@ impl Receiver {
         let _ = self.acks.on_sack();
     }
 
-    /// Puts a chunk where it belongs whose TSN was recorded.
+    /// Stores a chunk whose TSN was recorded.
     fn reassemble(&mut self, chunk: &Aside) -> Result<(), Violation> {
         let tsn = self.tsns.wide(chunk.tsn());
         let (bytes, kept) = match chunk {
@@ -119,7 +121,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// All streams begin anew; what of them is incomplete, or waits for its turn, will never be delivered.
+    /// All streams are reset; incomplete and waiting messages will never be delivered.
     fn drop_undeliverable(&mut self) {
         let (bytes, chunks) = self.reassembly.begin_anew();
         self.window.keep_only(bytes, chunks);

@@ -1,4 +1,4 @@
-//! The receive window: what is held, what is accepted, what is advertised (RFC 9260 section 6.2).
+//! The receive window: what is held, accepted and advertised (RFC 9260 section 6.2).
 
 use core::mem;
 
@@ -14,11 +14,11 @@ const MEMORY_FACTOR: u64 = 4;
 
 /// Accounts for the receive buffer.
 ///
-/// Two quantities are counted: user data, which the advertised window speaks of, and memory, which includes an
-/// overhead per chunk, so that chunks of one byte cannot hold many times the buffer. When memory is the scarcer one, it
-/// bounds the advertised window too.
+/// Two quantities are counted: user data, which the advertised window refers to, and memory, which includes an overhead
+/// per chunk, so that chunks of one byte cannot hold many times the buffer. If memory is scarcer, it limits the
+/// advertised window, too.
 ///
-/// A third one is the memory of all associations of an endpoint, where that is [limited](Share).
+/// A third one is the memory of all associations of an endpoint, if that is [limited](Share).
 #[derive(Debug)]
 pub struct ReceiveWindow {
     buffer: u32,
@@ -50,7 +50,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// Counts what is held in a budget, too.
+    /// Counts the held data in a budget as well.
     pub fn share(&mut self, share: Share) {
         self.share.changed(self.memory, 0);
         share.changed(0, self.memory);
@@ -68,21 +68,21 @@ impl ReceiveWindow {
         self.buffer = self.buffer.max(bytes);
     }
 
-    /// Whether any new DATA chunk is kept. The last one may exceed the room that is left.
+    /// Whether any new DATA chunk is kept. The last one may exceed the remaining space.
     pub fn has_space(&self) -> bool {
         self.buffered < u64::from(self.buffer)
             && self.memory < self.memory_limit()
             && self.share.room(self.memory) > 0
     }
 
-    /// Whether the lowest missing TSN is kept although there is no room. Since nothing that was acknowledged is ever
-    /// dropped, refusing what everything else waits for could stall the association for good.
+    /// Whether the lowest missing TSN is kept without space for it. Since acknowledged data is never dropped, refusing
+    /// the chunk that everything else waits for could stall the association for good.
     pub fn has_reserve(&self) -> bool {
         let reserve = u64::from(self.buffer / 2).max(4 * u64::from(self.mtu));
         self.memory < self.memory_limit() + reserve && self.share.has_reserve(self.memory)
     }
 
-    /// Whether the budget, and not the size of the buffer, is why there is no room.
+    /// Whether the budget, and not the size of the buffer, is why there is no space.
     pub fn is_held_back(&self) -> bool {
         self.buffered < u64::from(self.buffer)
             && self.memory < self.memory_limit()
@@ -104,13 +104,13 @@ impl ReceiveWindow {
         self.set_memory(self.memory.saturating_sub(len as u64 + CHUNK_OVERHEAD * chunks as u64));
     }
 
-    /// Nothing is held any more but these bytes in so many chunks.
+    /// Only these bytes are still held, in this many chunks.
     pub fn keep_only(&mut self, len: usize, chunks: usize) {
         self.buffered = self.room_of(len, chunks);
         self.set_memory(len as u64 + CHUNK_OVERHEAD * chunks as u64);
     }
 
-    /// Room that so many bytes of user data take in so many chunks.
+    /// Space of this much user data in this many chunks.
     fn room_of(&self, len: usize, chunks: usize) -> u64 {
         len as u64 + u64::from(self.header) * chunks as u64
     }
@@ -139,9 +139,8 @@ impl ReceiveWindow {
         self.credit
     }
 
-    /// Whether the window has opened so much since it was last advertised that the peer should hear of it although
-    /// nothing new arrived: by a quarter of the buffer, or by two packets when it may have stopped the peer
-    /// (RFC 9260 section 6.2).
+    /// Whether the window has opened enough since it was last advertised to inform the peer without new data: by a
+    /// quarter of the buffer, or by two packets if it may have stopped the peer (RFC 9260 section 6.2).
     pub fn update_is_due(&self) -> bool {
         if self.updates == WindowUpdates::Off {
             return false;
@@ -249,11 +248,11 @@ mod tests {
             (100_000, 0, 2999, false),
             (100_000, 0, 3000, true),
             (100_000, 2999, 3000, true),
-            // It has room to go on: a quarter of the buffer.
+            // The peer has space to continue: a quarter of the buffer.
             (100_000, 3000, 24_999, false),
             (100_000, 3000, 25_000, true),
             (100_000, 70_000, 20_000, false),
-            // A small buffer: half of it, and whatever is left to tell when it is empty.
+            // A small buffer: half of it, and any change when it is empty.
             (4000, 100, 1999, false),
             (4000, 100, 2000, true),
             (1500, 800, 699, false),
@@ -332,7 +331,7 @@ mod tests {
         }
         assert_eq!(windows[0].a_rwnd(), 0);
         assert_eq!(windows[1].a_rwnd(), 128 << 10, "the other half, by two");
-        // What is read, or ends with its association, is there for the others again.
+        // Space of read data, or of an ended association, is available to the others again.
         windows[0].release(windows[0].buffered() as usize, 0);
         windows[0].keep_only(0, 0);
         assert_eq!(budget.used(), 0);
@@ -352,7 +351,7 @@ mod tests {
         assert!(fragment + 2 * 32 <= CHUNK_OVERHEAD as usize, "{fragment}");
     }
 
-    /// As in ns-2: the chunk header takes room, and only the next SACK advertises new room, to the byte.
+    /// As in ns-2: the chunk header counts, and only the next SACK advertises freed space, to the byte.
     #[test]
     fn headers_take_room_and_updates_are_left_out() {
         let (bytes_counted, updates) = (BytesCounted::WithHeader, WindowUpdates::Off);

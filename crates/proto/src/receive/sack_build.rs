@@ -12,7 +12,7 @@ pub const MIN_SACK_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 4;
 
 /// Builds a SACK of at most `max_bytes` (at least [`MIN_SACK_BYTES`]): the lowest gap ack blocks first, then duplicates
-/// while there is room (RFC 9260 section 6.7).
+/// as far as they fit (RFC 9260 section 6.7).
 pub fn build_sack(
     tsns: &TsnMap,
     duplicates: &[u32],

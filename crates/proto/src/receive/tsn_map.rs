@@ -53,7 +53,7 @@ impl WideTsn {
     }
 }
 
-/// What the map knows of a TSN that just came in.
+/// What the map knows of a TSN that has just arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// Not seen before.
@@ -199,7 +199,7 @@ impl TsnMap {
         tsn > self.highest && self.has_gaps() && waiting() >= limit
     }
 
-    /// Moves the cumulative TSN ack over what was received right after it and clears those bits.
+    /// Moves the cumulative TSN ack over TSNs received right after it and clears their bits.
     fn absorb(&mut self) {
         let mut next = self.cumulative.next();
         loop {

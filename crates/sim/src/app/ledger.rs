@@ -1,4 +1,4 @@
-//! What was sent and has not arrived: by it receivers know what to expect, and how long it took.
+//! The ledger of undelivered messages. From it receivers know which messages to expect, and their delays.
 
 use std::collections::VecDeque;
 
@@ -7,43 +7,43 @@ use polypath_workload::{DelayMeter, Delivery, Message};
 
 use crate::scenario::{Flow, Scenario};
 
-/// The messages of all flows that are under way.
+/// The undelivered messages of all flows.
 ///
-/// It stands beside the network: sender and receiver of a flow look into the same one, as no real hosts could.
+/// It exists outside the network: sender and receiver of a flow share it, as real hosts could not.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     flows: Vec<FlowLedger>,
 }
 
-/// The messages of a flow that are under way.
+/// The undelivered messages of a flow.
 #[derive(Debug)]
 pub(crate) struct FlowLedger {
-    /// Number of the first one that is kept.
+    /// Number of the first message that is kept.
     base: u64,
     sent: VecDeque<Sent>,
-    /// Most that are kept.
+    /// Maximum number of messages that are kept.
     span: usize,
-    /// Last ordered message of each stream that was used.
+    /// Last ordered message of each stream in use.
     ordered: Vec<Option<u64>>,
-    /// Deliveries count from here …
+    /// Start of the interval in which deliveries count.
     from: Instant,
-    /// … to here.
+    /// End of that interval.
     until: Instant,
     measured_bytes: u64,
     delays: DelayMeter,
-    /// From a request to its response.
+    /// Times from a request to its response.
     response_times: DelayMeter,
 }
 
 /// A message that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sent {
-    /// When the source had it.
+    /// When the source generated it.
     pub offered: Instant,
-    /// For a response, when the request was offered.
+    /// For a response, when the request was generated.
     pub since: Option<Instant>,
     pub bytes: u32,
-    /// Of the association.
+    /// Stream of the association.
     pub stream: u16,
     pub delivery: Delivery,
     /// For an ordered message, the one before it on its stream.
@@ -51,19 +51,20 @@ pub(crate) struct Sent {
     has_arrived: bool,
 }
 
-/// What a receiver learns of a message.
+/// What a receiver finds out about a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
-    /// It was on its way.
+    /// It was sent, and has not arrived before.
     First(Sent),
     /// It has arrived before.
     Again,
-    /// Nobody sent it.
+    /// It was never sent.
     Unknown,
 }
 
 impl Ledger {
-    /// Nothing sent yet; `span` is how many messages one that came can be ahead of one that still may come.
+    /// An empty ledger; `span` is the number of messages by which an arrived message can be ahead of one that is
+    /// missing.
     pub fn new(scenario: &Scenario, span: impl Fn(&Flow) -> u64) -> Self {
         let flows = scenario.traffic.iter().map(|flow| {
             let (from, until) = flow.measured(scenario);
@@ -72,12 +73,12 @@ impl Ledger {
         Self { flows: flows.collect() }
     }
 
-    /// Those of a flow, by its number in the scenario.
+    /// The messages of a flow, by its index in the scenario.
     pub fn flow(&self, flow: usize) -> Option<&FlowLedger> {
         self.flows.get(flow)
     }
 
-    /// Those of a flow, by its number in the scenario.
+    /// The messages of a flow, by its index in the scenario.
     pub fn flow_mut(&mut self, flow: usize) -> Option<&mut FlowLedger> {
         self.flows.get_mut(flow)
     }
@@ -98,7 +99,7 @@ impl FlowLedger {
         }
     }
 
-    /// The transport took the next message, on this stream.
+    /// Notes that the transport accepted the next message, on this stream.
     pub fn sent(&mut self, message: &Message, stream: u16) {
         let before = match message.delivery {
             Delivery::Unordered => None,
@@ -125,7 +126,7 @@ impl FlowLedger {
         });
     }
 
-    /// What is known of message `number`, which has come.
+    /// Looks up message `number`, which has arrived.
     #[inline]
     pub fn find(&self, number: u64) -> Arrived {
         let Some(above) = number.checked_sub(self.base) else { return Arrived::Again };
@@ -136,7 +137,7 @@ impl FlowLedger {
         }
     }
 
-    /// Message `number`, which [`find`](Self::find) found to be this one, was handed to the application.
+    /// Notes that message `number`, found by [`find`](Self::find), was delivered to the application.
     #[inline]
     pub fn delivered(&mut self, now: Instant, number: u64, sent: &Sent) {
         self.record(now, sent.offered, sent.bytes);
@@ -161,7 +162,7 @@ impl FlowLedger {
         self.base += 1;
     }
 
-    /// A message that the source had at `offered` was handed to the application; for transports that know of each
+    /// Notes that a message generated at `offered` was delivered to the application; for transports that identify each
     /// message themselves.
     #[inline]
     pub fn record(&mut self, now: Instant, offered: Instant, bytes: u32) {
@@ -175,22 +176,22 @@ impl FlowLedger {
         self.from <= now && now < self.until
     }
 
-    /// From when to when deliveries count.
+    /// The interval in which deliveries count.
     pub fn measured(&self) -> (Instant, Instant) {
         (self.from, self.until)
     }
 
-    /// Bytes delivered in this time.
+    /// Bytes delivered in that interval.
     pub fn measured_bytes(&self) -> u64 {
         self.measured_bytes
     }
 
-    /// From the time at which the source had a message to its delivery, of those delivered in this time.
+    /// Delays from generation to delivery, of messages delivered in that interval.
     pub fn delays(&self) -> &DelayMeter {
         &self.delays
     }
 
-    /// From the time at which the source had a request to the delivery of the response, likewise.
+    /// Times from the generation of a request to the delivery of the response, in that interval.
     pub fn response_times(&self) -> &DelayMeter {
         &self.response_times
     }

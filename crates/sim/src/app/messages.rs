@@ -1,4 +1,4 @@
-//! Which messages a flow consists of.
+//! The messages of a flow.
 
 use polypath_units::{ByteCount, Instant};
 use polypath_workload::{Carrier, FlowError, FlowSpec, Generator, Message, Source, Stream};
@@ -8,7 +8,7 @@ use crate::scenario::Flow;
 
 /// The messages of a flow, numbered from 0.
 ///
-/// The number that identifies a message in its association carries the flow in its upper 16 bits.
+/// The identity of a message in its association contains the index of the flow in the upper 16 bits.
 #[derive(Clone, Debug)]
 pub(crate) struct MessagePlan {
     flow: u16,
@@ -20,7 +20,7 @@ pub(crate) struct MessagePlan {
 const FLOW_SHIFT: u32 = 48;
 
 impl MessagePlan {
-    /// The messages of `flow`, which is number `index` of its scenario.
+    /// The messages of `flow`, whose index in the scenario is `index`.
     pub fn new(index: usize, flow: &Flow, spec: FlowSpec) -> Self {
         Self {
             flow: index as u16,
@@ -30,17 +30,17 @@ impl MessagePlan {
         }
     }
 
-    /// Produces the messages.
+    /// The generator of the messages.
     pub fn generator(&self, carrier: Carrier, rng: Stream) -> Result<Generator, FlowError> {
         Generator::new(self.spec.clone(), carrier, rng)
     }
 
-    /// When the first message is offered.
+    /// When the first message is generated.
     pub fn start(&self) -> Instant {
         Instant::ZERO + self.spec.start
     }
 
-    /// Number and length of the last message of a file, if it is too short to be recognised by its bytes.
+    /// Number and length of the last message of a file, if it is too short to identify by its bytes.
     pub fn unrecognisable(&self) -> Option<(u64, usize)> {
         let Source::File(file) = self.spec.source else { return None };
         let size = self.spec.sizes().constant().map_or(1, ByteCount::as_bytes).max(1);
@@ -59,12 +59,12 @@ impl MessagePlan {
         self.first_stream.wrapping_add(of_flow as u16)
     }
 
-    /// What identifies message `number` in its association.
+    /// The identity of message `number` in its association.
     pub fn identity(&self, number: u64) -> u64 {
         u64::from(self.flow) << FLOW_SHIFT | number
     }
 
-    /// The flow and the number that an identity stands for.
+    /// The flow and number of an identity.
     pub fn of_identity(identity: u64) -> (usize, u64) {
         ((identity >> FLOW_SHIFT) as usize, identity & ((1 << FLOW_SHIFT) - 1))
     }

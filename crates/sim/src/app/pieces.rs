@@ -1,14 +1,14 @@
-//! Pieces of messages that are too large to be delivered whole.
+//! Messages that are delivered in pieces, because they are too large.
 
 use polypath_proto::{Piece, ReceivedMessage};
 
-/// Puts messages together of which pieces were delivered. What a simulated application keeps costs its receive buffer nothing.
+/// Joins pieces of messages. Pieces in the simulated application do not occupy its receive buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces(Vec<ReceivedMessage>);
 
 impl Pieces {
-    /// Takes what was delivered; gives the message once it is whole. One whose end never comes is forgotten when the next one in
-    /// pieces begins on its stream.
+    /// Takes a piece, and returns the message once it is complete. An incomplete message is dropped when the next one
+    /// in pieces begins on its stream.
     #[inline]
     pub fn join(&mut self, message: ReceivedMessage) -> Option<ReceivedMessage> {
         if message.piece == Piece::Whole {
@@ -50,7 +50,7 @@ mod tests {
     fn pieces_of_a_stream_are_joined_and_what_never_ends_is_forgotten() {
         use Piece::{First, Last, Middle, Whole};
         let mut pieces = Pieces::default();
-        // Stream, piece, its bytes, and those of the message that is whole then.
+        // Stream, piece, its bytes, and the length of the message that it completes.
         for (stream, piece, len, whole) in [
             (0, Whole, 1, Some(1)),
             (0, First, 10, None),

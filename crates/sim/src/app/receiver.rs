@@ -1,4 +1,4 @@
-//! The receiving side of flows: counts what arrives and checks every byte of it.
+//! The receiving side of flows: counts messages and checks every byte of them.
 
 use polypath_proto::ReceivedMessage;
 use polypath_units::{ByteCount, Instant};
@@ -10,16 +10,16 @@ use super::{Arrived, FlowLedger, MessagePlan};
 use crate::frame::identity;
 use crate::probe::Delivered;
 
-/// What an application must never see; all zero in a correct run.
+/// Errors that an application must never see; all zero in a correct run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Violations {
-    /// Messages whose content, length or stream was not the sent one.
+    /// Messages whose content, length or stream differs from what was sent.
     pub damaged: u64,
-    /// Messages that nobody sent.
+    /// Messages that were never sent.
     pub strange: u64,
     /// Messages delivered more than once.
     pub duplicated: u64,
-    /// Ordered messages that overtook another one of their stream, or whose predecessor was missing.
+    /// Ordered messages that arrived before an earlier one of their stream.
     pub out_of_order: u64,
 }
 
@@ -29,7 +29,7 @@ impl Violations {
         *self == Self::default()
     }
 
-    /// Those of both.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -41,12 +41,12 @@ impl Violations {
     }
 }
 
-/// What it means that an ordered message comes and one before it has not.
+/// The meaning of a gap before an ordered message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gaps {
     /// The order is broken.
     Violation,
-    /// The sender gave the other one up.
+    /// The sender abandoned the missing message.
     Abandoned,
 }
 
@@ -55,11 +55,11 @@ pub(crate) enum Gaps {
 pub(crate) struct Receiver {
     plan: MessagePlan,
     gaps: Gaps,
-    /// Last ordered message that came, by stream, as far as streams were used.
+    /// Last ordered message received, by stream in use.
     ordered: Vec<Option<u64>>,
     meter: GoodputMeter,
     violations: Violations,
-    /// What was delivered when, if somebody asks for that.
+    /// Deliveries with their times, if they are recorded.
     log: Option<Vec<Delivered>>,
 }
 
@@ -70,27 +70,27 @@ impl Receiver {
         Self { plan, gaps, ordered: Vec::new(), meter, violations, log: None }
     }
 
-    /// Writes down when each message is delivered.
+    /// Starts recording deliveries.
     pub fn keep_log(&mut self) {
         self.log.get_or_insert_default();
     }
 
-    /// When each message was delivered, if that was asked for.
+    /// Deliveries with their times, if they are recorded.
     pub fn log(&self) -> &[Delivered] {
         self.log.as_deref().unwrap_or_default()
     }
 
-    /// What was delivered.
+    /// Bytes delivered.
     pub fn meter(&self) -> &GoodputMeter {
         &self.meter
     }
 
-    /// What went wrong.
+    /// Errors seen.
     pub fn violations(&self) -> Violations {
         self.violations
     }
 
-    /// Takes message `number` of this flow. Tells when the source had it, if it is as it was sent and new.
+    /// Takes message `number` of this flow. Returns when the source generated it, if the message is intact and new.
     #[inline]
     pub fn take(
         &mut self,
@@ -126,8 +126,7 @@ impl Receiver {
         Some(sent.offered)
     }
 
-    /// Whether an ordered message is in the order of its stream, and none before it is missing that
-    /// had to arrive.
+    /// Whether an ordered message is in order on its stream, and no earlier message is missing that had to arrive.
     #[inline]
     fn is_next(&mut self, number: u64, stream: u16, before: Option<u64>) -> bool {
         let index = usize::from(stream);
@@ -143,7 +142,7 @@ impl Receiver {
     }
 }
 
-/// The flow and number of a message that arrived; `None` if it is none of those that were sent.
+/// The flow and number of a message that arrived; `None` if it was never sent.
 #[inline]
 pub(crate) fn recognise(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<(usize, u64)> {
     let found = match identity(message.fragments.first()?) {
@@ -153,7 +152,7 @@ pub(crate) fn recognise(message: &ReceivedMessage, receivers: &[Receiver]) -> Op
     (found.0 < receivers.len()).then_some(found)
 }
 
-/// A message too short to tell which one it is: one whose content it has.
+/// A message too short to contain its identity: the message with the same content.
 fn recognise_short(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<(usize, u64)> {
     let plans = receivers.iter().map(|receiver| &receiver.plan).enumerate();
     let shorts = plans.filter_map(|(flow, plan)| Some((flow, plan, plan.unrecognisable()?)));
@@ -165,7 +164,7 @@ fn recognise_short(message: &ReceivedMessage, receivers: &[Receiver]) -> Option<
         .map(|(flow, _, (last, _))| (flow, last))
 }
 
-/// Length of a message in bytes, if `fragments` are parts of it in order and without a gap.
+/// Length of a message in bytes, if `fragments` are consecutive parts of it.
 #[inline]
 fn intact_length(identity: u64, fragments: &[Payload<'_>]) -> Option<u32> {
     let mut at = 0;
@@ -174,7 +173,7 @@ fn intact_length(identity: u64, fragments: &[Payload<'_>]) -> Option<u32> {
             Payload::Virtual(payload) => payload.message == identity && payload.offset == at,
             Payload::Borrowed(bytes) => VirtualPayload::verify(identity, at, bytes),
             Payload::Shared(bytes) => VirtualPayload::verify(identity, at, bytes),
-            // Receivers have each fragment in one piece.
+            // Receivers have each fragment in one part.
             Payload::Joined(_) => false,
         };
         if !is_next {

@@ -8,27 +8,27 @@ use polypath_workload::{Delivery, Effort, Generator, Message};
 
 use super::{Ledger, MessagePlan};
 
-/// Hands the messages of a flow to an association as they come, or as fast as its send buffer takes them.
+/// Passes the messages of a flow to an association when they are generated, or as fast as its send buffer accepts them.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// Number of the flow in its scenario.
+    /// Index of the flow in its scenario.
     flow: usize,
     plan: MessagePlan,
     generator: Generator,
     reliability: Option<PartialReliability>,
     abandoned: u64,
-    /// Why the association never takes the next message.
+    /// Why the association will never accept the next message.
     refused: Option<SendError>,
 }
 
-/// What came of offering a message to an association.
+/// The result of passing a message to an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fed {
-    /// It took one.
+    /// The association accepted it.
     One,
-    /// There is nothing to send now.
+    /// The flow has no message now.
     Dry,
-    /// The send buffer is full, or the association takes no more.
+    /// The send buffer is full, or the association accepts no more data.
     Full,
 }
 
@@ -42,65 +42,65 @@ impl Sender {
         Self { flow, plan, generator, reliability, abandoned: 0, refused: None }
     }
 
-    /// Number of the flow in its scenario.
+    /// Index of the flow in its scenario.
     pub fn flow(&self) -> usize {
         self.flow
     }
 
-    /// When it begins, has a message or stops next.
+    /// The next instant at which the flow begins, has a message, or stops.
     #[inline]
     pub fn next_turn(&self, now: Instant) -> Option<Instant> {
         self.generator.next_turn(now)
     }
 
-    /// What it sends.
+    /// The generator of its messages.
     pub fn generator(&self) -> &Generator {
         &self.generator
     }
 
-    /// A response came, or a request that was offered at `since`.
+    /// Notes a response, or a request that was generated at `since`.
     pub fn trigger(&mut self, now: Instant, since: Instant) {
         self.generator.trigger(now, since);
     }
 
-    /// Messages handed over so far.
+    /// Messages passed to the association so far.
     pub fn messages(&self) -> u64 {
         self.generator.messages()
     }
 
-    /// Whether something was sent and nothing will follow after `now`.
-    // Apart: it is asked for hardly a packet, but the question before it for every one.
+    /// Whether messages were sent and none will follow after `now`.
+    // A function of its own: rarely called, unlike the check before it, which runs for each packet.
     #[inline(never)]
     pub fn is_over(&self, now: Instant) -> bool {
         self.generator.is_finished(now) && self.generator.messages() > 0
     }
 
-    /// Whether all that the flow is to carry was handed over.
+    /// Whether all messages of the flow were passed to the association.
     pub fn is_exhausted(&self, now: Instant) -> bool {
         self.generator.is_exhausted(now)
     }
 
-    /// Whether its messages are not as reliable as those of the host in general.
+    /// Whether the reliability of its messages differs from that of the host.
     pub fn has_own_reliability(&self) -> bool {
         self.reliability.is_some()
     }
 
-    /// A message was given up.
+    /// Notes an abandoned message.
     pub fn note_abandoned(&mut self) {
         self.abandoned += 1;
     }
 
-    /// Messages that were given up. Some of them may have arrived all the same.
+    /// Number of abandoned messages. Some of them may have arrived.
     pub fn abandoned(&self) -> u64 {
         self.abandoned
     }
 
-    /// Why the association never takes the next message, if that is so.
+    /// Why the association will never accept the next message, if it will not.
     pub fn refused(&self) -> Option<SendError> {
         self.refused
     }
 
-    /// Sends one message, if there is one and it goes.
+    /// Sends one message, if the flow has one and the association accepts it.
     pub fn feed(
         &mut self,
         cx: &mut Cx<'_>,
@@ -120,7 +120,7 @@ impl Sender {
                 self.generator.taken(message);
                 Fed::One
             }
-            // What became of the association its events tell.
+            // Events of the association report its end.
             Err(SendError::WouldBlock | SendError::Closed) => Fed::Full,
             Err(error) => {
                 self.refused = Some(error);

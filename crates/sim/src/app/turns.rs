@@ -1,10 +1,11 @@
-//! The applications of a host take turns: who writes into an association, and who reads what comes.
+//! The applications of a host: which flow writes next, and which one reads.
 
 use polypath_proto::{Association, Cx};
 
 use super::{Fed, Ledger, Pieces, Receiver, Sender, recognise};
 
-/// Lets the senders fill the send buffer, a message each in turn. Whoever found it full is the first one next time.
+/// Lets the senders fill the send buffer in turns, one message each. The first sender that finds it full has the first
+/// turn next time.
 pub(crate) fn feed(
     senders: &mut [Sender],
     turn: &mut usize,
@@ -30,7 +31,7 @@ pub(crate) fn feed(
     }
 }
 
-/// The send buffer is full for one sender; messages of others may be worth more than what it holds.
+/// The send buffer is full for one sender; messages of others may have a higher priority than its content.
 fn feed_the_important(
     senders: &mut [Sender],
     full: usize,
@@ -45,17 +46,17 @@ fn feed_the_important(
     }
 }
 
-/// The applications of a host, while an association has something for them.
+/// The applications of a host, together with an association that has something for them.
 pub(crate) struct Applications<'a> {
     pub senders: &'a mut [Sender],
-    /// Whose turn it is to send.
+    /// The flow with the next turn.
     pub turn: &'a mut usize,
-    /// By flow that comes.
+    /// By incoming flow.
     pub receivers: &'a mut [Receiver],
     pub pieces: &'a mut Pieces,
-    /// By flow that comes, the flow that answers it.
+    /// By incoming flow, the flow that answers it.
     pub partners: &'a [Option<usize>],
-    /// Messages that nobody sent.
+    /// Messages that were never sent.
     pub strangers: &'a mut u64,
 }
 
@@ -65,7 +66,7 @@ impl Applications<'_> {
         feed(self.senders, self.turn, cx, association, ledger);
     }
 
-    /// Reads all messages. Flows that answer them answer at once, where the association is the one that they send on (`answers`).
+    /// Reads all messages. Flows that answer them do so at once if they send on this association (`answers`).
     pub fn read(
         &mut self,
         cx: &mut Cx<'_>,

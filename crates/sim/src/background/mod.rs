@@ -1,7 +1,6 @@
-//! Flows that no association carries: UDP and TCP beside SCTP, over the same network.
+//! UDP and TCP flows beside SCTP, over the same network.
 //!
-//! A flow has an alarm of its own, a node without links, so that it shares nothing with the hosts of associations but the
-//! links.
+//! Each flow has an alarm of its own, a node without links, so it shares only the links with the hosts of associations.
 
 mod number_set;
 mod tcp;
@@ -25,11 +24,11 @@ pub use udp::UdpResult;
 use tcp::TcpFlow;
 use udp::UdpFlow;
 
-/// Port of the first flow at the sending end; the receiving end has the same.
+/// Port of the first flow, at both ends.
 const FIRST_PORT: u16 = 20_000;
 const PORTS: usize = 40_000;
 
-/// All flows that no association carries.
+/// All UDP and TCP flows.
 #[derive(Debug)]
 pub(crate) struct Background {
     flows: Vec<Runner>,
@@ -43,12 +42,12 @@ enum Runner {
     Tcp(Box<TcpFlow>),
 }
 
-/// Where a flow begins and ends.
+/// The ends of a flow.
 #[derive(Clone, Debug)]
 struct Ends {
     /// Position among the flows of the scenario.
     flow: usize,
-    /// The node that wakes it.
+    /// The node for its timers.
     alarm: NodeId,
     /// Sender and receiver.
     nodes: [NodeId; 2],
@@ -78,7 +77,7 @@ impl Background {
     /// The flows of a scenario in its network.
     ///
     /// # Errors
-    /// A flow makes no sense, or there is no way between its ends.
+    /// A flow is invalid, or there is no route between its ends.
     pub fn new(
         scenario: &Scenario,
         network: &Wired,
@@ -105,14 +104,14 @@ impl Background {
         Ok(Self { flows, by_flow })
     }
 
-    /// Asks for the first wake-up calls.
+    /// Sets the first timers.
     pub fn start<O: LinkObserver>(&self, world: &mut World<SimFrame, O>) {
         for runner in &self.flows {
             runner.ends().wake(world, Some(runner.generator().start()));
         }
     }
 
-    /// The time that a flow asked for has come, if the node is its alarm.
+    /// Handles a timer, if the node is an alarm of a flow.
     pub fn on_timer<O: LinkObserver>(
         &mut self,
         world: &mut World<SimFrame, O>,
@@ -155,7 +154,7 @@ impl Background {
         }
     }
 
-    /// Tells flows over UDP what is under way at the end: it is not lost.
+    /// Passes packets in transit at the end of the run to flows over UDP, which do not count them as lost.
     pub fn settle<'a>(&mut self, under_way: impl Iterator<Item = &'a SimFrame>) {
         for frame in under_way {
             let SimFrame::Udp(frame) = frame else { continue };
@@ -167,7 +166,7 @@ impl Background {
         }
     }
 
-    /// Whether all flows that have an end have come to it.
+    /// Whether all finite flows have ended.
     pub fn is_over(&self, now: Instant) -> bool {
         let mut with_end = self.flows.iter().filter(|runner| runner.generator().has_end());
         with_end.all(|runner| runner.is_over(now))
@@ -179,18 +178,18 @@ impl Background {
         self.flows.is_empty()
     }
 
-    /// Whether a flow has an end.
+    /// Whether a flow is finite.
     pub fn has_end(&self) -> bool {
         self.flows.iter().any(|runner| runner.generator().has_end())
     }
 
-    /// Bytes that the receiver of a flow got, by its number in the scenario; none for flows of associations.
+    /// Bytes delivered by a flow, by its index in the scenario; 0 for flows of associations.
     pub fn delivered(&self, flow: usize) -> u64 {
         let runner = self.by_flow.get(flow).copied().flatten().and_then(|at| self.flows.get(at));
         runner.map_or(0, |runner| runner.meter().total().as_bytes())
     }
 
-    /// What is known of a flow, by its number in the scenario.
+    /// The state of a flow, by its index in the scenario.
     pub fn view(&self, flow: usize, now: Instant) -> Option<View<'_>> {
         let runner = self.flows.get(self.by_flow.get(flow).copied().flatten()?)?;
         Some(View {
@@ -209,7 +208,7 @@ impl Background {
     }
 }
 
-/// What is known of a flow.
+/// The state of a flow.
 pub(crate) struct View<'a> {
     pub generator: &'a Generator,
     pub meter: &'a GoodputMeter,

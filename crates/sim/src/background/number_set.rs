@@ -1,10 +1,11 @@
-//! Which message numbers have been seen.
+//! Sets of message numbers.
 
 use std::collections::VecDeque;
 
-/// A set of numbers that come nearly in order: all below a base count as seen, and there are bits above it.
+/// A set of numbers that are added nearly in order: all numbers below a base belong to it, and bits represent those
+/// above.
 ///
-/// The base follows the highest number at a distance, whatever is missing, so that the set stays small.
+/// The base follows the highest number at a fixed distance, even if numbers are missing, so that the set stays small.
 #[derive(Debug)]
 pub(super) struct NumberSet {
     /// Multiple of 64.
@@ -15,13 +16,13 @@ pub(super) struct NumberSet {
 }
 
 impl NumberSet {
-    /// An empty set that remembers single numbers up to at least `span` below the highest.
+    /// An empty set that distinguishes numbers up to at least `span` below the highest.
     pub fn spanning(span: u64) -> Self {
         let words = span / 64 + 2;
         Self { base: 0, words: VecDeque::new(), span: usize::try_from(words).unwrap_or(usize::MAX) }
     }
 
-    /// Adds a number; false when it was there already.
+    /// Adds a number; returns false if the set has it already.
     pub fn insert(&mut self, number: u64) -> bool {
         let Some(above) = number.checked_sub(self.base) else { return false };
         let word = self.make_room(above / 64);
@@ -36,7 +37,8 @@ impl NumberSet {
         new
     }
 
-    /// Makes sure that there is a word so far above the base, which moves if it must; returns where the word is then.
+    /// Makes the set reach a word at this distance from the base, moving the base if necessary; returns the new
+    /// position of the word.
     fn make_room(&mut self, word: u64) -> usize {
         let last = self.span as u64 - 1;
         let word = match word.checked_sub(last) {
@@ -72,7 +74,7 @@ mod tests {
     #[test]
     fn a_number_that_never_comes_costs_no_more_than_the_span() {
         let mut set = NumberSet::spanning(200);
-        // 0 never comes, 1000 comes late.
+        // 0 is never added, 1000 late.
         for number in (1..100_000).filter(|number| *number != 1_000) {
             assert!(set.insert(number));
             assert!(number <= 150 || set.insert(number - 150) == (number == 1_150));

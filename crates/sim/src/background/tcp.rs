@@ -18,18 +18,18 @@ use crate::scenario::TcpSettings;
 
 use device::{End, Role};
 
-/// How a TCP flow went.
+/// Results of a TCP flow.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TcpResult {
-    /// State of the sending end, as RFC 9293 names it.
+    /// State of the sending end, named as in RFC 9293.
     pub state: String,
-    /// Segments with user data that were sent, retransmissions included.
+    /// Segments sent with user data, including retransmissions.
     pub segments_sent: u64,
-    /// Segments with user data that had been sent before.
+    /// Retransmitted segments with user data.
     pub retransmissions: u64,
-    /// User bytes that were sent again.
+    /// Retransmitted user bytes.
     pub bytes_retransmitted: u64,
-    /// Segments without user data that the receiving end sent.
+    /// Segments without user data sent by the receiving end.
     pub acks_sent: u64,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct TcpFlow {
     pub meter: GoodputMeter,
     client: End,
     server: End,
-    /// Messages in the stream of bytes that have not arrived as a whole, with the positions of their ends.
+    /// Messages in the byte stream that have not arrived completely, with the positions of their ends.
     under_way: VecDeque<(u64, Message)>,
     written: u64,
     read: u64,
@@ -49,10 +49,10 @@ pub(super) struct TcpFlow {
     acks_sent: u64,
 }
 
-/// User data that was sent, by sequence numbers.
+/// Sent user data, by sequence numbers.
 #[derive(Debug, Default)]
 struct SentData {
-    /// Sequence number behind the last byte that was sent, once there is one.
+    /// Sequence number after the last byte sent, if any.
     next: Option<u32>,
     segments: u64,
     again: u64,
@@ -103,7 +103,7 @@ impl TcpFlow {
         }
     }
 
-    /// A segment reached the end at `node`.
+    /// Handles a segment that arrived at `node`.
     pub fn on_packet<O: LinkObserver>(
         &mut self,
         world: &mut World<SimFrame, O>,
@@ -119,7 +119,7 @@ impl TcpFlow {
         self.run(world, ledger);
     }
 
-    /// The time asked for has come.
+    /// Handles the timer.
     pub fn run<O: LinkObserver>(
         &mut self,
         world: &mut World<SimFrame, O>,
@@ -140,7 +140,7 @@ impl TcpFlow {
         self.server.poll(now);
         self.carry(world);
         let turns = [self.client.next_poll(now), self.server.next_poll(now)];
-        // What has to be done at once was done; a stack that wants more gets it a microsecond later.
+        // Immediate work is done; a stack that has more runs again a microsecond later.
         let soonest = now + Duration::from_micros(1);
         let turns = turns.into_iter().flatten().map(|at| at.max(soonest));
         self.ends.wake(world, turns.chain(self.generator.next_turn(now)).min());
@@ -163,7 +163,7 @@ impl TcpFlow {
         }
     }
 
-    /// Hands over whole messages as long as there is room for them.
+    /// Passes complete messages to the stack as long as they fit.
     fn write(&mut self, now: Instant) {
         while self.client.may_send()
             && let Some(message) = self.generator.peek(now)
@@ -191,7 +191,7 @@ impl TcpFlow {
         }
     }
 
-    /// Puts what both ends have sent onto the network.
+    /// Passes segments of both ends to the network.
     fn carry<O: LinkObserver>(&mut self, world: &mut World<SimFrame, O>) {
         let flow = self.ends.flow as u32;
         let [from, to] = self.ends.addresses;
@@ -200,7 +200,7 @@ impl TcpFlow {
                 self.sent.note(segment.sequence, segment.data);
             }
             let frame = TcpFrame { flow, bytes: segment.bytes, class: 0 };
-            // The scenario was checked: there is a way.
+            // The scenario was checked: there is a route.
             let _ = world.send(self.ends.nodes[0], from, to, SimFrame::Tcp(frame));
         }
         while let Some(segment) = self.server.take_sent() {

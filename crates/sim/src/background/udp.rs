@@ -1,4 +1,4 @@
-//! UDP flows: datagrams that no association sees.
+//! UDP flows.
 
 use polypath_netsim::{LinkObserver, World};
 use polypath_units::{ByteCount, Duration, Instant};
@@ -10,27 +10,27 @@ use super::number_set::NumberSet;
 use crate::app::FlowLedger;
 use crate::frame::{SimFrame, UdpFrame};
 
-/// How far a datagram that comes can be behind the last one to be told from a copy.
+/// Distance behind the latest datagram within which duplicates are recognised.
 const FARTHEST: u64 = 1 << 16;
-/// How long datagrams are waited for after the last one.
+/// How long the end of a flow waits for datagrams in transit.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What became of the datagrams of a flow.
+/// Results of a UDP flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct UdpResult {
     /// Datagrams sent.
     pub sent: u64,
-    /// Datagrams received, each once.
+    /// Datagrams received, without duplicates.
     pub received: u64,
-    /// Datagrams that neither came nor are under way at the end of the run.
+    /// Datagrams that have not arrived and are not in transit at the end of the run.
     pub lost: u64,
-    /// Datagrams that wait for a link or are on one at the end of the run.
+    /// Datagrams in transit at the end of the run: queued or on a link.
     pub under_way: u64,
-    /// Datagrams that arrived with a wrong checksum.
+    /// Datagrams received with a wrong checksum.
     pub damaged: u64,
-    /// Copies of datagrams that were there already.
+    /// Duplicates received.
     pub duplicated: u64,
-    /// Datagrams that came after one that was sent later.
+    /// Datagrams that arrived after a later one.
     pub overtaken: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct UdpFlow {
     pub meter: GoodputMeter,
     counts: UdpResult,
     seen: NumberSet,
-    /// Number of the datagram that was sent last among those that came, plus one.
+    /// Highest number received, plus one.
     highest: u64,
     last_sent: Instant,
 }
@@ -62,7 +62,7 @@ impl UdpFlow {
         }
     }
 
-    /// Sends all that is due.
+    /// Sends all datagrams that are due.
     pub fn on_timer<O: LinkObserver>(&mut self, world: &mut World<SimFrame, O>) {
         let now = world.now();
         while let Some(message) = self.generator.peek(now) {
@@ -79,7 +79,7 @@ impl UdpFlow {
                 flips: Vec::new(),
             };
             let [from, to] = self.ends.addresses;
-            // The scenario was checked: there is a way.
+            // The scenario was checked: there is a route.
             let _ = world.send(self.ends.nodes[0], from, to, SimFrame::Udp(frame));
         }
         let end = self.generator.is_finished(now).then_some(self.last_sent + PATIENCE);
@@ -101,14 +101,14 @@ impl UdpFlow {
         }
     }
 
-    /// Whether nothing will follow, and all that was sent has come or had time enough to.
+    /// Whether nothing will follow, and all datagrams have arrived or have had time to.
     pub fn is_over(&self, now: Instant) -> bool {
         let is_settled =
             self.counts.received == self.counts.sent || now >= self.last_sent + PATIENCE;
         self.generator.is_finished(now) && is_settled
     }
 
-    /// A datagram that is under way at the end; each counts once, and copies of what has come do not.
+    /// Notes a datagram in transit at the end. Each counts once, and duplicates of arrived datagrams do not count.
     pub fn note_under_way(&mut self, frame: &UdpFrame) {
         self.counts.under_way += u64::from(self.seen.insert(frame.number));
     }

@@ -1,4 +1,4 @@
-//! Reads structures from layers of trees.
+//! Deserializes structures from layers of trees.
 
 use std::collections::BTreeMap;
 use std::slice;
@@ -14,7 +14,7 @@ use super::error::{Problem, nearest};
 use super::node::{Entry, Node, Origin, Value};
 use super::{Step, words};
 
-/// Values for one place, the first deciding; the tables among them are merged where a structure is read.
+/// Values for one place, by precedence; tables are merged when a structure is read.
 #[derive(Clone, Debug)]
 pub(super) struct Layers<'a>(Vec<&'a Node>);
 
@@ -23,13 +23,13 @@ impl<'a> Layers<'a> {
         Self(nodes.into_iter().collect())
     }
 
-    /// The deciding value; nothing at all reads as an empty table.
+    /// The value with the highest precedence; without any, an empty table.
     fn top(&self) -> &'a Node {
         static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Default };
         self.0.first().copied().unwrap_or(&NOTHING)
     }
 
-    /// The fields of a table; for everything else, a complaint that names what was `expected`.
+    /// The fields of a table; for other values, an error that names what was `expected`.
     fn fields<V: Visitor<'a>>(
         self,
         visitor: V,
@@ -49,7 +49,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// All keys of the tables on top with the values for each.
+    /// All keys of these tables, with the values of each.
     fn merged(&self) -> Vec<(&'a Entry, Self)> {
         let tables: Vec<&'a [Entry]> = self
             .0
@@ -187,8 +187,8 @@ fn unfit(expected: &str, found: &Value) -> Problem {
     Problem::new(format!("expected {expected}, found {}", words::found_value(found)))
 }
 
-/// Neither the name of a choice nor a table with it as the only key. A type may say what is expected; names alone do not
-/// tell which of them take a value.
+/// The error for a value that is neither the name of a choice nor a table with it as the only key. The type may
+/// describe what it expects; the names alone do not show which of them take a value.
 fn not_one(value: &Value, variants: &[&str], by: &dyn Expected) -> Problem {
     let names = variants.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let found = words::found_value(value);
@@ -201,7 +201,7 @@ fn not_one(value: &Value, variants: &[&str], by: &dyn Expected) -> Problem {
     }
 }
 
-/// A name that is no choice: the nearest one, or else what the type says of itself.
+/// The error for an unknown choice, with the nearest name or else the description of the type.
 fn no_choice(name: &str, variants: &'static [&'static str], by: &dyn Expected) -> Option<Problem> {
     if variants.contains(&name) {
         return None;

@@ -1,4 +1,4 @@
-//! Complaints about documents.
+//! Errors of documents.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,9 +11,9 @@ use super::{Step, words};
 /// What is wrong with a document, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DocumentError {
-    /// Where the offending text stands.
+    /// Place of the offending text.
     pub place: Place,
-    /// The key that leads there, with dots; empty for the whole document.
+    /// Its key, with dots; empty for the whole document.
     pub key: String,
     /// What is wrong.
     pub message: String,
@@ -21,7 +21,7 @@ pub struct DocumentError {
     pub help: Option<String>,
 }
 
-/// Where an offending value came from.
+/// Origin of an offending value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A place in a file.
@@ -43,7 +43,7 @@ pub enum Place {
         /// The key of the edit.
         key: String,
     },
-    /// A value that the program itself supplied.
+    /// A default of the program.
     Default,
 }
 
@@ -87,7 +87,7 @@ impl DocumentError {
     }
 }
 
-/// A complaint whose place is still being found out: the path grows from the inside outwards.
+/// An error whose place is not complete yet: the path grows from the inside outwards.
 #[derive(Debug)]
 pub(super) struct Problem {
     message: Cow<'static, str>,
@@ -107,13 +107,13 @@ impl Problem {
         self
     }
 
-    /// Notes where it happened, unless that is known more exactly already.
+    /// Sets the origin, unless a more exact one is set.
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin = self.origin.or(Some(origin));
         self
     }
 
-    /// Notes the step that led to it.
+    /// Adds the step that leads to it.
     pub fn under(mut self, step: &Step<'_>) -> Self {
         self.path.push(match step {
             Step::Key(key) => (*key).to_owned(),
@@ -189,7 +189,7 @@ impl de::Error for Problem {
     }
 }
 
-/// Names the nearest of `known`, if any is near, and all of them.
+/// Names the nearest of `known`, if one is similar, and lists all of them.
 fn choices(given: &str, known: &[&str], what: &str) -> String {
     if known.is_empty() {
         return format!("no {what}");
@@ -201,7 +201,7 @@ fn choices(given: &str, known: &[&str], what: &str) -> String {
     }
 }
 
-/// The name most like `given`, if it is alike enough to be meant.
+/// The name most similar to `given`, if similar enough.
 pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.5;
     let plain = |name: &str| name.to_lowercase().replace('-', "_");

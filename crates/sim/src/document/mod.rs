@@ -1,5 +1,5 @@
-//! Configuration documents: TOML text, edits from the command line and defaults in one tree that remembers where each
-//! value came from, so that every complaint names its place.
+//! Configuration documents: TOML text, edits from the command line and defaults in one tree. The tree keeps the origin
+//! of every value, so that every error names its place.
 
 mod de;
 mod error;
@@ -31,7 +31,7 @@ pub struct Document {
     edits: Vec<Place>,
 }
 
-/// Values that hold where the document is silent.
+/// Default values.
 #[derive(Clone, Debug)]
 pub struct Defaults(Node);
 
@@ -47,8 +47,8 @@ pub enum Step<'a> {
 /// Opens a file for reading.
 ///
 /// # Errors
-/// It is not there or cannot be read, or is a named pipe: one without a writer would be waited for. What a shell makes of `<(command)` is
-/// none.
+/// It does not exist, cannot be read, or is a named pipe, since opening one without a writer would block. The
+/// `<(command)` of shells is accepted.
 pub fn open_file(path: &Path) -> io::Result<File> {
     if is_named_pipe(path) {
         let message = "it is a named pipe, which may never have a writer: name a file";
@@ -84,7 +84,7 @@ impl Document {
         }
     }
 
-    /// Parses `text`; `name` stands for it in messages.
+    /// Parses `text`; `name` is its name in messages.
     ///
     /// # Errors
     /// The text is not TOML.
@@ -96,12 +96,12 @@ impl Document {
         }
     }
 
-    /// Name of the file, or what stands for it in messages.
+    /// Name in messages: of the file, or as passed to [`parse`](Self::parse).
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A document without content, for settings that come from edits alone.
+    /// An empty document, for settings that are edits only.
     pub fn empty(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -111,11 +111,11 @@ impl Document {
         }
     }
 
-    /// Applies `key.to.value=value` on top of the text: the value is TOML, or a string without its quotes; elements of
-    /// arrays are named by number (`paths.0.rate`).
+    /// Applies `key.to.value=value` to the document. The value is TOML, or a string without quotes; elements of arrays
+    /// are addressed by number (`paths.0.rate`).
     ///
     /// # Errors
-    /// There is no `=`, a step of the key is empty, or the key leads through something that is no table or array.
+    /// There is no `=`, a step of the key is empty, or the key leads through a value that is neither table nor array.
     pub fn set(&mut self, edit: &str) -> Result<(), DocumentError> {
         let index = self.edits.len();
         let key = edit.split_once('=').map_or(edit, |(key, _)| key).trim().to_owned();
@@ -123,10 +123,10 @@ impl Document {
         set::apply(&mut self.root, edit, index).map_err(|problem| self.locate(problem))
     }
 
-    /// Puts a value at `key.to.value`, as [`set`](Self::set) does; `place` is where somebody wrote it.
+    /// Sets the value at `key.to.value`, like [`set`](Self::set); `place` is its origin.
     ///
     /// # Errors
-    /// A step of the key is empty, or the key leads through something that is no table or array.
+    /// A step of the key is empty, or the key leads through a value that is neither table nor array.
     pub fn put(
         &mut self,
         key: &str,
@@ -139,24 +139,24 @@ impl Document {
         set::put(&mut self.root, key, node, origin).map_err(|problem| self.locate(problem))
     }
 
-    /// The table at `path` as a document of its own; complaints about it name this one's text.
+    /// The table at `path` as a document of its own; its errors name this document's text.
     pub fn part(&self, path: &[Step<'_>]) -> Option<Self> {
         let root = self.find(path)?.clone();
         Some(Self { root, ..self.clone() })
     }
 
-    /// All of it as it stands now, edits included.
+    /// All values, including edits.
     pub fn to_value(&self) -> toml::Value {
         node::to_value(&self.root)
     }
 
-    /// Where the value at `path` was written, or the nearest one above that the document has.
+    /// The origin of the value at `path`, or of the nearest value above that exists.
     pub fn place(&self, path: &[Step<'_>]) -> Place {
         self.complain(path, "").place
     }
 
-    /// The tables of `layers` as a `T`, key by key the first one that has the key. Paths that lead nowhere are passed
-    /// over.
+    /// The tables of `layers` as a `T`. For each key, the first layer that has it wins; paths that do not exist are
+    /// skipped.
     ///
     /// # Errors
     /// A key is unknown or missing, or a value does not fit.
@@ -175,12 +175,12 @@ impl Document {
         })
     }
 
-    /// Whether anything is at `path`.
+    /// Whether there is a value at `path`.
     pub fn has(&self, path: &[Step<'_>]) -> bool {
         self.find(path).is_some()
     }
 
-    /// A complaint about the value at `path`, or at the nearest place above that the document has.
+    /// An error about the value at `path`, or about the nearest value above that exists.
     pub fn complain(
         &self,
         path: &[Step<'_>],

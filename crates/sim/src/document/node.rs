@@ -23,7 +23,7 @@ pub(super) struct Node {
     pub origin: Origin,
 }
 
-/// A TOML value; dates and times have no use here and are kept as their text.
+/// A TOML value; dates and times are kept as text.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     String(String),
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// Gives a table a key, in place of one of that name; nothing happens to other values.
+    /// Sets a key of a table; other values stay as they are.
     pub fn insert(&mut self, key: &str, node: Self) {
         if let Value::Table(entries) = &mut self.value {
             entries.retain(|entry| entry.key != key);
@@ -70,7 +70,7 @@ impl Node {
 }
 
 impl Value {
-    /// For messages: what kind of value it is.
+    /// The kind of the value, for messages.
     pub fn describe(&self) -> &'static str {
         match self {
             Self::String(_) => "text",
@@ -90,13 +90,13 @@ pub(super) fn parse_document(text: &str) -> Result<Node, Problem> {
     Ok(Node { value: table, origin: Origin::Text(0) })
 }
 
-/// The value that a TOML expression stands for, all of it from `origin`.
+/// The tree of a TOML expression, with `origin` for all of its values.
 pub(super) fn parse_value(text: &str, origin: Origin) -> Result<Node, Problem> {
     let value = DeValue::parse(text).map_err(|error| not_toml(&error).at(origin))?;
     convert(value.into_inner(), origin, &|_| origin)
 }
 
-/// The tree of a value, all of it from `origin`.
+/// The tree of a value, with `origin` for all of its values.
 pub(super) fn from_value(value: toml::Value, origin: Origin) -> Node {
     let value = match value {
         toml::Value::String(text) => Value::String(text),
@@ -121,7 +121,7 @@ pub(super) fn from_value(value: toml::Value, origin: Origin) -> Node {
     Node { value, origin }
 }
 
-/// The value of a tree; dates, which nothing here takes, become text.
+/// The value of a tree; dates become text.
 pub(super) fn to_value(node: &Node) -> toml::Value {
     match &node.value {
         Value::String(text) | Value::Date(text) => toml::Value::String(text.clone()),
@@ -137,7 +137,7 @@ pub(super) fn to_value(node: &Node) -> toml::Value {
 
 fn not_toml(error: &toml::de::Error) -> Problem {
     let problem = match error.message() {
-        // Most often a quantity: `5 s`.
+        // Usually a quantity: `5 s`.
         message if message.contains("must be quoted") => {
             Problem::new("not valid TOML: text has to stand in quotes")
                 .with_help("quantities are text, too: \"5 s\"")

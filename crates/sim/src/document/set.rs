@@ -36,17 +36,17 @@ fn check(key: &str, origin: Origin) -> Result<(), Problem> {
     Ok(())
 }
 
-/// TOML where it is TOML; everything else is text without quotes.
+/// Parses TOML; other text is a string without quotes.
 fn value_of(text: &str, origin: Origin) -> Result<Node, Problem> {
     match node::parse_value(text, origin) {
         Ok(node) if !matches!(node.value, Value::Date(_)) => Ok(node),
-        // Quotes and brackets announce TOML, so that a slip there is worth a message.
+        // Text that begins like TOML was meant as TOML, so its errors are reported.
         Err(problem) if text.starts_with(['"', '\'', '[', '{']) => Err(problem),
         _ => Ok(Node { value: Value::String(text.to_owned()), origin }),
     }
 }
 
-/// The place that `steps` lead to, with tables made where there is nothing.
+/// The place at `steps`; missing tables are created.
 fn place<'a>(root: &'a mut Node, steps: &[&str], origin: Origin) -> Result<&'a mut Node, Problem> {
     let mut node = root;
     for (done, step) in steps.iter().enumerate() {
@@ -56,7 +56,7 @@ fn place<'a>(root: &'a mut Node, steps: &[&str], origin: Origin) -> Result<&'a m
                 .rev()
                 .fold(problem.at(origin), |problem, step| problem.under(&Step::Key(step)))
         };
-        // The choice without parameters gives way to one that has some.
+        // A choice with parameters replaces one without.
         if matches!(node.value, Value::String(_)) {
             *node = Node::table(origin);
         }
@@ -81,7 +81,7 @@ fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, origin: Origin) -> &'a mut 
     &mut entries[at].node
 }
 
-/// The element of that number, or the one whose `name` is that.
+/// The element with that number or `name`.
 fn element<'a>(nodes: &'a mut [Node], step: &str) -> Result<&'a mut Node, Problem> {
     let len = nodes.len();
     let names: Vec<Option<String>> = nodes.iter().map(name).collect();

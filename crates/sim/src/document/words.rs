@@ -1,10 +1,10 @@
-//! What values are called in complaints: in the words of those who write files, not of the program that reads them.
+//! Names of values in errors, for people who write files.
 
 use serde::de::{Expected, Unexpected};
 
 use super::node::Value;
 
-/// What was expected. Types that say it themselves are left alone; names of the program's types become words.
+/// What was expected: the description of the type, or a plain word for a Rust type.
 pub(super) fn expected(by: &dyn Expected) -> String {
     let text = by.to_string();
     if let Some(bits) = text.strip_prefix('u').and_then(|bits| bits.parse::<u32>().ok()) {
@@ -30,7 +30,7 @@ pub(super) fn expected(by: &dyn Expected) -> String {
     words.to_owned()
 }
 
-/// A whole number of so many bits.
+/// A whole number with this many bits.
 fn whole(least: u8, bits: u32) -> String {
     let example = "for example 5";
     match u64::MAX.checked_shr(u64::BITS.saturating_sub(bits)) {
@@ -41,23 +41,23 @@ fn whole(least: u8, bits: u32) -> String {
     }
 }
 
-/// Whether it is how a type of the program is called that says nothing of itself.
+/// Whether the text is the name of a Rust type, without a description.
 fn is_type(text: &str) -> bool {
     let kinds = ["struct ", "enum ", "tuple ", "unit ", "internally tagged enum "];
     kinds.iter().any(|kind| text.starts_with(kind))
 }
 
-/// What a type says of itself.
+/// The description of a type.
 pub(super) fn own(by: &dyn Expected) -> Option<String> {
     Some(by.to_string()).filter(|text| !is_type(text))
 }
 
-/// A table was expected that has these keys.
+/// The error that a table with these keys was expected.
 pub(super) fn table(by: &dyn Expected, keys: &[&str]) -> String {
     if let Some(text) = own(by) {
         return text;
     }
-    // Enough to know what kind of table it is.
+    // A few keys identify the kind of table.
     let names: Vec<String> = keys.iter().take(4).map(|key| format!("`{key}`")).collect();
     match names.as_slice() {
         [] => "a table without keys".to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn table(by: &dyn Expected, keys: &[&str]) -> String {
     }
 }
 
-/// A list of that many values was expected.
+/// The error that a list of this length was expected.
 pub(super) fn list_of(count: usize) -> String {
     let values: Vec<String> = (1..=count.min(4)).map(|number| number.to_string()).collect();
     format!("a list of {count} values such as [{}]", values.join(", "))
@@ -90,7 +90,7 @@ pub(super) fn found(by: Unexpected<'_>) -> String {
     }
 }
 
-/// The same of a value of a file.
+/// The same, for a value of a file.
 pub(super) fn found_value(value: &Value) -> String {
     match value {
         Value::String(text) => found(Unexpected::Str(text)),

@@ -1,4 +1,4 @@
-//! What travels through the network: packets of all transports.
+//! Packets of all transports in the network.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub enum SimFrame {
     Raw(RawFrame),
 }
 
-/// The same for whatever is inside.
+/// Calls the same method of any transport.
 macro_rules! inside {
     ($self:expr, $frame:ident => $what:expr) => {
         match $self {
@@ -67,7 +67,8 @@ impl Frame for SimFrame {
         inside!(self, frame => frame.checksum_bits())
     }
 
-    /// Those of other transports begin with the number of their protocol, which no traffic class of an SCTP packet is.
+    /// Packets of other transports begin with their protocol number, which differs from all traffic classes of SCTP
+    /// packets.
     #[inline(always)]
     fn trace_fields(&self, hasher: &mut TraceHasher) {
         inside!(self, frame => frame.trace_fields(hasher));

@@ -10,29 +10,29 @@ use polypath_netsim::{Frame, TraceHasher};
 const CHECKSUMS: [(u8, u64, u64); 5] = [(1, 2, 2), (6, 16, 2), (17, 6, 2), (58, 2, 2), (132, 8, 4)];
 /// Protocols whose header begins with the ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
 const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
-/// What begins the fields of such a frame in a trace; no traffic class of SCTP and no protocol that the simulator makes.
+/// First field of such a frame in a trace; differs from the traffic classes of SCTP and the protocols of the simulator.
 const TRACE_MARK: u8 = 0xFD;
-/// As much of a packet as can be headers.
+/// Length of the part of a packet that can be headers.
 const TRACED: usize = 64;
 
-/// An IP packet as a system made it. It crosses links unchanged, but for damage and marks of queues.
+/// An IP packet of a system. Links do not change it, except for damage and marks of queues.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RawFrame {
-    /// Header and all that follows it.
+    /// Header and payload.
     packet: Bytes,
     protocol: u8,
     /// Length of the header with its options, in bytes.
     header: u8,
     ports: [u16; 2],
-    /// Whether the transport header is at the beginning of what follows: not in later fragments.
+    /// Whether the payload begins with the transport header; not in later fragments.
     is_first: bool,
 }
 
-/// Source, destination and what travels between them.
+/// Source, destination and packet.
 pub(crate) type Parsed = (IpAddr, IpAddr, RawFrame);
 
 impl RawFrame {
-    /// Reads the header of an IP packet; nothing if there is none, or if it promises more than there is.
+    /// Reads the header of an IP packet; `None` if it is invalid or the packet is shorter than it says.
     pub(crate) fn parse(packet: Bytes) -> Option<Parsed> {
         match packet.first()? >> 4 {
             4 => Self::parse_v4(packet),
@@ -58,7 +58,7 @@ impl RawFrame {
         Some((from.into(), to.into(), Self::new(packet, protocol, header as u8, is_first)))
     }
 
-    /// RFC 8200 section 3. Extension headers belong to what follows the header.
+    /// RFC 8200 section 3. Extension headers count as payload.
     fn parse_v6(mut packet: Bytes) -> Option<Parsed> {
         let fixed: &[u8; 40] = packet.first_chunk()?;
         let total = 40 + usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
@@ -95,7 +95,7 @@ impl RawFrame {
         self.packet.first().is_some_and(|first| first >> 4 == 4)
     }
 
-    /// The header that the network takes every packet to have; options are part of what follows.
+    /// The header that the network assumes for every packet; options count as payload.
     fn plain_header(&self) -> usize {
         if self.is_v4() { 20 } else { 40 }
     }
@@ -128,7 +128,7 @@ impl Frame for RawFrame {
         self.ports
     }
 
-    /// RFC 3168 section 5: both bits of the field. An IPv4 header gets its checksum anew.
+    /// RFC 3168 section 5: sets both bits of the field. The checksum of an IPv4 header is recalculated.
     fn mark_ce(&mut self) {
         let (is_v4, header) = (self.is_v4(), usize::from(self.header));
         self.change(|bytes| {
@@ -165,7 +165,7 @@ impl Frame for RawFrame {
         hasher.bytes(&self.packet[..self.packet.len().min(TRACED)]);
     }
 
-    /// Not what its sender forbids to fragment, and never IPv6 (RFC 791 section 3.1, RFC 8200 section 5).
+    /// Not if the sender forbids fragmentation, and never for IPv6 (RFC 791 section 3.1, RFC 8200 section 5).
     fn may_fragment(&self) -> bool {
         const DONT_FRAGMENT: u8 = 0x40;
         let forbids = |flags: &u8| flags & DONT_FRAGMENT != 0;

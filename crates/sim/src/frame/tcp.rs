@@ -70,7 +70,7 @@ impl Frame for TcpFrame {
         CHECKSUM_BITS
     }
 
-    /// Of user data the length only; the checksum is in the header.
+    /// Of user data, only the length; the header contains the checksum.
     fn trace_fields(&self, hasher: &mut TraceHasher) {
         hasher.u8(TCP);
         hasher.u8(self.class);

@@ -26,7 +26,7 @@ pub struct UdpFrame {
     pub(crate) bytes: u32,
     pub(crate) offered: Instant,
     pub(crate) class: u8,
-    /// Bits that were damaged on the way.
+    /// Bits that were damaged in the network.
     pub(crate) flips: Vec<u64>,
 }
 
@@ -84,7 +84,7 @@ impl Frame for UdpFrame {
         let payload = Payload::Virtual(VirtualPayload { message, offset: 0, len: self.bytes });
         out.resize(start + self.wire_len(), 0);
         payload.copy_to(&mut out[start + HEADER..]);
-        // RFC 768: a checksum that comes out as zero is sent as all ones.
+        // RFC 768: a checksum of zero is sent as all ones.
         let sum = match checksum::of(from, to, UDP, &out[start..]) {
             0 => 0xFFFF,
             sum => sum,

@@ -2,12 +2,12 @@
 
 use polypath_proto::{Association, AssociationId};
 
-/// Associations in the order of their ids. There are few, mostly one, so looking at each is the fastest way to find one.
+/// Associations, ordered by id. There are few, usually one, so a linear search is fastest.
 #[derive(Debug, Default)]
 pub(crate) struct Associations(Vec<(AssociationId, Box<Association>)>);
 
 impl Associations {
-    /// Adds one, in the place of another with the same id.
+    /// Adds an association, or replaces the one with the same id.
     pub fn insert(&mut self, id: AssociationId, association: Box<Association>) {
         match self.0.binary_search_by_key(&id, |(known, _)| *known) {
             Ok(place) => self.0[place].1 = association,
@@ -30,7 +30,7 @@ impl Associations {
         self.0.iter().map(|(_, association)| &**association)
     }
 
-    /// The one at this place in the order, with its id.
+    /// The association at this position, with its id.
     #[inline]
     pub fn at(&mut self, place: usize) -> Option<(AssociationId, &mut Association)> {
         self.0.get_mut(place).map(|(id, association)| (*id, &mut **association))

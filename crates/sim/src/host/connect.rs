@@ -1,4 +1,4 @@
-//! How a host begins its association: from where, to where, and over which path first.
+//! How a host initiates its association: addresses, ports and first path.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use polypath_units::Instant;
 use crate::place::Place;
 use crate::scenario::AssociationPlan;
 
-/// An association to begin.
+/// An association to initiate.
 #[derive(Clone, Debug)]
 pub(crate) struct Connect {
     pub at: Instant,
@@ -31,12 +31,12 @@ impl Connect {
     }
 }
 
-/// Makes the path with these addresses the primary one, if the association has it.
+/// Makes the path with these addresses the primary path, if the association has it.
 pub(crate) fn choose_primary(ends: Option<[IpAddr; 2]>, association: &mut Association) {
     let Some(ends) = ends else { return };
     let stats = association.path_stats();
     if let Some(path) = stats.iter().find(|path| [path.local, path.remote] == ends) {
-        // It is one of the association's own.
+        // It is a path of the association.
         let _ = association.set_primary(path.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Where the packets of a host go out.
+//! Outgoing packets of a host.
 
 use std::net::IpAddr;
 
@@ -7,16 +7,16 @@ use polypath_proto::PathId;
 
 use crate::frame::{Form, SctpFrame, SimFrame};
 
-/// Packets that the stack made but no network carried.
+/// Packets that the stack built but the network did not carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Unsent {
     /// There was no route between their addresses.
     pub unroutable: u64,
-    /// They have no form as bytes; they travelled as structures all the same.
+    /// They cannot be encoded; they were sent as structures.
     pub unencodable: u64,
 }
 
-/// Where the packets of a host go out.
+/// Sends the packets of a host.
 pub(crate) struct Outlet<'a> {
     pub node: NodeId,
     pub form: Form,
@@ -24,11 +24,11 @@ pub(crate) struct Outlet<'a> {
     pub courses: &'a mut Courses,
 }
 
-/// Local and remote address of each path as packets had them last, and where these lead.
+/// By path: the addresses of its latest packet, and the route between them.
 pub(crate) type Courses = Vec<Option<([IpAddr; 2], Course)>>;
 
 impl Outlet<'_> {
-    /// Sends a packet; without a route it is lost like any other that does not arrive, and counted.
+    /// Sends a packet. Without a route, it counts as unroutable and is lost.
     #[inline(always)]
     pub fn send<O: LinkObserver>(
         &mut self,
@@ -49,7 +49,7 @@ impl Outlet<'_> {
         }
     }
 
-    /// Where these addresses lead; remembered for the path.
+    /// The route between these addresses, cached for the path.
     #[cold]
     fn find<O: LinkObserver>(
         &mut self,
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     const PORT: u16 = 9000;
 
-    /// A packet with a chunk of so many bytes. A chunk cannot tell a length of 65,536 bytes or more.
+    /// A packet with a chunk of this many bytes. The length field of a chunk cannot express 65,536 bytes or more.
     fn packet(padding: usize) -> Box<Packet<'static>> {
         let chunk = Chunk::Pad(Raw::Shared(Bytes::from(vec![0; padding])));
         Box::new(Packet {
@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(counted(form, here, stranger, 100), (1, 0));
             assert_eq!(counted(form, stranger, there, 100), (1, 0));
         }
-        // Only who encodes finds that; the packet travels all the same.
+        // Only the encoder detects that; the packet is sent all the same.
         assert_eq!(counted(Form::Structured, here, there, 70_000), (0, 0));
         assert_eq!(counted(Form::Wire, here, there, 70_000), (0, 1));
         assert_eq!(counted(Form::Wire, here, stranger, 70_000), (1, 1));

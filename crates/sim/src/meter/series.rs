@@ -12,12 +12,12 @@ use crate::probe::{BlockedSeries, ChangeSeries, TimeoutSeries, TsnSeries, limite
 use crate::scenario::{Flow, HostName, Pair, Scenario, Switch, Transport};
 use crate::wiring::Wired;
 
-/// Values at equal intervals, each of the interval that ends at its time, and lists of single events.
+/// Values at equal intervals, each for the interval that ends at its time, and lists of single events.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Series {
     /// Ends of the intervals, in seconds since the start of the run.
     pub time_s: Vec<f64>,
-    /// User data delivered to applications, all flows of associations together; of all flows where there is no
+    /// User data delivered to applications: the sum of all flows of associations, or of all flows if there is no
     /// association.
     pub goodput_bit_s: Vec<f64>,
     /// Per flow.
@@ -26,19 +26,19 @@ pub struct Series {
     pub paths: Vec<PathSeries>,
     /// Per host.
     pub hosts: Vec<HostSeries>,
-    /// Per path and direction of its bottleneck, if the scenario asks for it.
+    /// Per path and direction of its bottleneck, if recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bottlenecks: Vec<BottleneckSeries>,
-    /// Every change, if the scenario asks for it.
+    /// Every change, if recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeSeries>,
-    /// What happened to TSNs, if the scenario asks for the list.
+    /// Events of TSNs, if the list is recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tsns: Vec<TsnSeries>,
-    /// Times in which full buffers stopped senders, if the scenario asks for the list.
+    /// Times for which full buffers blocked senders, if the list is recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocking: Vec<BlockedSeries>,
-    /// T3 expiries, if the scenario asks for the list.
+    /// T3 expiries, if the list is recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeouts: Vec<TimeoutSeries>,
 }
@@ -48,7 +48,7 @@ pub struct Series {
 pub struct FlowSeries {
     /// Name of the flow.
     pub name: String,
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
@@ -64,9 +64,9 @@ pub struct BottleneckSeries {
     pub path: String,
     /// The host or node from whose side packets enter.
     pub from: String,
-    /// Packets that wait at the end of the interval.
+    /// Packets in the queue at the end of the interval.
     pub queue_packets: Vec<u64>,
-    /// Bytes of IP packets that wait at the end of the interval.
+    /// Bytes of IP packets in the queue at the end of the interval.
     pub queue_bytes: Vec<u64>,
 }
 
@@ -75,18 +75,18 @@ pub struct BottleneckSeries {
 pub struct PathSeries {
     /// Name of the path.
     pub name: String,
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// User data that arrived for the first time, on this path.
+    /// User data that arrived on this path for the first time.
     pub goodput_bit_s: Vec<f64>,
-    /// User data that was sent on this path, retransmissions included.
+    /// User data sent on this path, including retransmissions.
     pub sent_bit_s: Vec<f64>,
-    /// Congestion window at the end of the interval; nothing before the association begins.
+    /// Congestion window at the end of the interval; none before the association begins.
     pub cwnd_bytes: Vec<Option<u64>>,
-    /// Slow-start threshold at the end of the interval; nothing while it has no limit.
+    /// Slow-start threshold at the end of the interval; none while it is unlimited.
     pub ssthresh_bytes: Vec<Option<u64>>,
     /// Outstanding bytes at the end of the interval.
     pub flight_bytes: Vec<Option<u64>>,
@@ -101,12 +101,12 @@ pub struct PathSeries {
 /// Time series of one end of the association.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HostSeries {
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The host.
     pub name: String,
-    /// The peer's receive window as this host sees it at the end of the interval; nothing before the association begins.
+    /// The peer's receive window as known to this host at the end of the interval; none before the association begins.
     pub peer_window_bytes: Vec<Option<u64>>,
     /// Bytes in the send buffer at the end of the interval.
     pub send_buffer_bytes: Vec<Option<u64>>,
@@ -125,7 +125,7 @@ pub(super) struct SeriesRecorder {
     keys: Vec<PathKey>,
     /// User bytes sent on each path up to the last look.
     sent: Vec<u64>,
-    /// Flows of which the goodput is the sum, by position.
+    /// Indices of the flows in the total goodput.
     counted: Vec<usize>,
     /// Channels whose queues are recorded, in the order of their series.
     channels: Vec<ChannelId>,
@@ -133,7 +133,7 @@ pub(super) struct SeriesRecorder {
 }
 
 impl SeriesRecorder {
-    /// Records the paths of the network as the sending hosts see them, and those across it once there are any.
+    /// Records the paths of the network as the sending hosts see them, and crossed paths once they exist.
     pub(super) fn new(interval: Duration, scenario: &Scenario, network: &Wired) -> Self {
         let networks = &network.pairs[..];
         let pairs = scenario.pairs.clone();
@@ -206,9 +206,9 @@ impl SeriesRecorder {
         }
     }
 
-    /// Looks at queues, if they are asked for; to be called before [`look`](Self::look).
+    /// Samples queues, if they are recorded; must be called before [`look`](Self::look).
     pub(super) fn look_at_queues(&mut self, mut level: impl FnMut(ChannelId) -> QueueLevel) {
-        // The first look only begins the first interval.
+        // The first sample only begins the first interval.
         if self.last.is_none() {
             return;
         }
@@ -219,7 +219,7 @@ impl SeriesRecorder {
         }
     }
 
-    /// Begins the series of one more path; there was nothing on it before.
+    /// Begins the series of another path, which was unused before.
     fn add(&mut self, key: PathKey, name: String) {
         let missed = self.series.time_s.len();
         self.keys.push(key);
@@ -262,7 +262,7 @@ impl SeriesRecorder {
         }
     }
 
-    /// Records the interval between two looks.
+    /// Records the interval between two samples.
     fn record(&mut self, last: &Snapshot, snapshot: &Snapshot, stats: &[(PathKey, PathStats)]) {
         let seconds = snapshot.at.since(last.at).as_secs_f64();
         let rate = |after: u64, before: u64| 8.0 * after.saturating_sub(before) as f64 / seconds;
@@ -303,7 +303,7 @@ impl SeriesRecorder {
     }
 }
 
-/// Flows of which the goodput of the whole is the sum: those of associations, or all where there are none of these.
+/// Flows in the total goodput: those of associations, or all if there are none.
 fn counted(scenario: &Scenario) -> Vec<usize> {
     let flows = || scenario.traffic.iter().enumerate();
     let is_sctp = |flow: &Flow| flow.transport == Transport::Sctp;

@@ -1,4 +1,4 @@
-//! Time in which buffers stop the sender, and what it waits for.
+//! Times for which buffers blocked the sender, and what it waited for.
 
 use polypath_proto::{BlockedCause, PathId};
 use polypath_units::{Duration, Instant};
@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::chunks::{Chunks, Sent};
 use super::total;
 
-/// A cause of blocking that more buffer would take away.
+/// A cause of blocking that a larger buffer would remove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Full {
     /// The peer's receive window.
     PeerWindow,
-    /// The shares of the paths of a buffer.
+    /// The shares of the paths in a buffer.
     BufferShare,
     /// The send buffer.
     SendBuffer,
@@ -22,12 +22,11 @@ pub(super) enum Full {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Hold {
     pub full: Full,
-    /// The lowest chunk that is neither acknowledged nor given up, with the path of its last and that of its first
-    /// transmission.
+    /// The lowest outstanding chunk, with the paths of its last and of its first transmission.
     pub waits_for: Option<(usize, PathId, PathId)>,
 }
 
-/// A time in which one thing held the sender.
+/// A time for which one cause blocked the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Blocked {
     pub from: Instant,
@@ -35,7 +34,7 @@ pub(super) struct Blocked {
     pub hold: Hold,
 }
 
-/// Account of what held the sender when.
+/// The causes that blocked the sender, with their times.
 #[derive(Debug, Default)]
 pub(super) struct BlockedLog {
     over: Vec<Blocked>,
@@ -43,7 +42,7 @@ pub(super) struct BlockedLog {
 }
 
 impl Hold {
-    /// What holds a sender that is blocked by `cause` while `lowest` is its lowest outstanding chunk.
+    /// The blocking of a sender by `cause`, while `lowest` is its lowest outstanding chunk.
     pub fn of(cause: Option<BlockedCause>, lowest: Option<(usize, Sent)>) -> Option<Self> {
         let full = match cause? {
             BlockedCause::PeerWindow => Full::PeerWindow,
@@ -59,7 +58,7 @@ impl Hold {
 }
 
 impl BlockedLog {
-    /// From `now` on this holds the sender.
+    /// Sets the blocking from `now` on.
     pub fn set(&mut self, now: Instant, hold: Option<Hold>) {
         if self.current.map(|(_, hold)| hold) == hold {
             return;
@@ -70,7 +69,7 @@ impl BlockedLog {
         self.current = hold.map(|hold| (now, hold));
     }
 
-    /// All times up to `now`, in order.
+    /// All blocked times up to `now`, in order.
     pub fn until(&self, now: Instant) -> Vec<Blocked> {
         let current = self.current.filter(|(from, _)| *from < now);
         let current = current.map(|(from, hold)| Blocked { from, until: now, hold });
@@ -78,34 +77,34 @@ impl BlockedLog {
     }
 }
 
-/// Time in which full buffers stopped the sender.
+/// Times for which full buffers blocked the sender.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct BlockingResult {
     /// The peer's receive window was full.
     pub peer_window_s: f64,
-    /// Times that this happened.
+    /// Number of these times.
     pub peer_window_count: u64,
-    /// The longest of them.
+    /// Longest of these times.
     pub peer_window_longest_s: f64,
-    /// The part of it that fell into timeout recoveries (`natarajan` fig. 9 and 11): into the time from a transmission
-    /// whose loss a timer was the first to notice until its TSN was acknowledged or given up.
+    /// The part of them in timeout recoveries (`natarajan` fig. 9 and 11): from a transmission whose loss a timer
+    /// detected first until its TSN was acknowledged or abandoned.
     pub peer_window_in_timeout_recovery_s: f64,
-    /// The send buffer was full of what is not acknowledged.
+    /// The send buffer was full of unacknowledged data.
     pub send_buffer_s: f64,
-    /// The part of it that fell into timeout recoveries.
+    /// The part of them in timeout recoveries.
     pub send_buffer_in_timeout_recovery_s: f64,
-    /// Paths with room in their congestion windows had used up their shares of the buffers.
+    /// Paths that had free congestion windows had used up their shares of the buffers.
     pub buffer_share_s: f64,
-    /// Time of timeout recoveries, blocked or not.
+    /// Total time of timeout recoveries, blocked or not.
     pub timeout_recovery_s: f64,
 }
 
-/// Time in which full buffers stopped the sender while it waited for a TSN, by a path of that TSN.
+/// Times for which full buffers blocked the sender while it waited for a TSN, by path of that TSN.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct PathBlockingResult {
-    /// The peer's window was full, and the path carried the last transmission of the TSN.
+    /// The peer's receive window was full, and the path carried the last transmission of the TSN.
     pub peer_window_s: f64,
-    /// The peer's window was full, and the path carried the first transmission of the TSN.
+    /// The peer's receive window was full, and the path carried the first transmission of the TSN.
     pub peer_window_sent_first_s: f64,
     /// The send buffer was full, and the path carried the last transmission of the TSN.
     pub send_buffer_s: f64,
@@ -156,15 +155,15 @@ impl PathBlockingResult {
     }
 }
 
-/// Timeout recoveries: the time from a transmission whose loss a timer was the first to notice until the acknowledgement
-/// of its TSN, or until that was given up.
+/// Timeout recoveries: from a transmission whose loss a timer detected first until its TSN was acknowledged or
+/// abandoned.
 fn recoveries(chunks: &Chunks, end: Instant) -> Vec<(Instant, Instant)> {
     let over = |sent: &Sent| sent.acked.into_iter().chain(sent.given_up).min().unwrap_or(end);
     let recovered = |sent: &Sent| sent.recovery_from.map(|from| (from, over(sent)));
     union(chunks.sent().iter().filter_map(recovered).collect())
 }
 
-/// The same times as spans that do not touch, in order.
+/// The union of these times, as disjoint intervals in order.
 pub(super) fn union(mut spans: Vec<(Instant, Instant)>) -> Vec<(Instant, Instant)> {
     spans.sort_unstable();
     let mut union: Vec<(Instant, Instant)> = Vec::new();
@@ -177,7 +176,7 @@ pub(super) fn union(mut spans: Vec<(Instant, Instant)>) -> Vec<(Instant, Instant
     union
 }
 
-/// Time that lies in both; each is a union.
+/// Time in both; each must be a union.
 fn overlap(one: &[(Instant, Instant)], other: &[(Instant, Instant)]) -> Duration {
     let mut rest = other.iter().peekable();
     let mut sum = Duration::ZERO;
@@ -277,7 +276,7 @@ mod tests {
         chunks.on_abandoned(at(5), Tsn(0));
         let result = BlockingResult::of(&[], &chunks, at(10));
         assert_eq!(result.timeout_recovery_s, 3.0);
-        // An acknowledgement that comes after all tells nothing new.
+        // A late acknowledgement has no effect.
         chunks.on_acked(at(7), Tsn(0));
         assert_eq!(BlockingResult::of(&[], &chunks, at(10)).timeout_recovery_s, 3.0);
     }

@@ -6,28 +6,28 @@ use serde::Serialize;
 
 use super::seconds;
 
-/// Every change of what one end of an association knows.
+/// Every change at one end of an association.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct ChangeSeries {
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The host.
     pub from: String,
-    /// The receive window of the peer as this host sees it.
+    /// The peer's receive window as known to this host.
     pub peer_window: ValueSeries,
-    /// What is in its send buffer.
+    /// Bytes in its send buffer.
     pub send_buffer: ValueSeries,
-    /// What is in its receive buffer.
+    /// Bytes in its receive buffer.
     pub receive_buffer: ValueSeries,
     /// Its paths.
     pub paths: Vec<PathChangeSeries>,
 }
 
-/// Values and when they began to hold.
+/// Values, each with the time from which it holds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct ValueSeries {
-    /// When, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// Bytes.
     pub bytes: Vec<u64>,
@@ -38,33 +38,33 @@ pub struct ValueSeries {
 pub struct PathChangeSeries {
     /// Name of the path.
     pub name: String,
-    /// Congestion window and what goes with it.
+    /// Congestion window, slow-start threshold and flight size.
     pub window: WindowSeries,
-    /// Round-trip times that were measured, and what was made of them.
+    /// RTT samples and their results.
     pub rtt: RttSeries,
     /// States.
     pub state: StateSeries,
 }
 
-/// Congestion windows and when they began to hold.
+/// Congestion windows, each with the time from which it holds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct WindowSeries {
-    /// When, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// Congestion window.
     pub cwnd_bytes: Vec<u64>,
-    /// Slow-start threshold; nothing while it has no limit.
+    /// Slow-start threshold; none while it is unlimited.
     pub ssthresh_bytes: Vec<Option<u64>>,
     /// Outstanding bytes.
     pub flight_bytes: Vec<u64>,
 }
 
-/// Round-trip times. Timeouts double the RTO, which makes entries without a sample.
+/// Round-trip times. Timeouts double the RTO, which adds entries without a sample.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct RttSeries {
-    /// When, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
-    /// The sample, where there was one.
+    /// The sample, if any.
     pub sample_s: Vec<Option<f64>>,
     /// Smoothed round-trip time.
     pub srtt_s: Vec<Option<f64>>,
@@ -72,32 +72,32 @@ pub struct RttSeries {
     pub rto_s: Vec<f64>,
 }
 
-/// States of a path and when they began.
+/// Path states, each with the time from which it holds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct StateSeries {
-    /// When, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// 0 unconfirmed, 1 inactive, 2 potentially failed, 3 active.
     pub state: Vec<u8>,
 }
 
-/// Writes changes down.
+/// Records changes.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     series: ChangeSeries,
-    /// What was known of each path at the last look.
+    /// The state of each path at the last look.
     last: Vec<PathStats>,
     /// Samples since the last look.
     samples: Vec<(PathId, Duration)>,
 }
 
 impl Changes {
-    /// A round-trip time was measured.
+    /// Notes an RTT sample.
     pub fn on_sample(&mut self, path: PathId, sample: Duration) {
         self.samples.push((path, sample));
     }
 
-    /// Writes down what has changed since the last look.
+    /// Records what has changed since the last look.
     pub fn look(&mut self, now: Instant, association: &Association) {
         self.note_buffers(now, &association.stats());
         let paths = association.path_stats();
@@ -111,7 +111,7 @@ impl Changes {
         self.last = paths;
     }
 
-    /// The series so far; `name` tells the name of a path.
+    /// The series so far; `name` returns the name of a path.
     pub fn series(&self, name: impl Fn(usize) -> String) -> ChangeSeries {
         let mut series = self.series.clone();
         series.paths.iter_mut().enumerate().for_each(|(index, path)| path.name = name(index));
@@ -164,12 +164,12 @@ impl PathChangeSeries {
     }
 }
 
-/// A threshold that is one.
+/// A threshold, unless it is unlimited.
 pub(crate) fn limited(threshold: u64) -> Option<u64> {
     (threshold < u64::from(u32::MAX)).then_some(threshold)
 }
 
-/// States of paths as numbers, for series: the higher, the better is it to send on.
+/// Path states as numbers for series; higher means better to send on.
 pub(crate) fn state_number(status: PathStatus) -> u8 {
     match status {
         PathStatus::Unconfirmed => 0,

@@ -1,28 +1,28 @@
-//! The sender's side of each TSN.
+//! The sender's records of TSNs.
 
 use polypath_proto::{PathId, TransmissionCause, Tsn};
 use polypath_units::Instant;
 
-/// What the sender knows of a chunk.
+/// The sender's record of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sent {
     pub first_at: Instant,
     pub first_path: PathId,
     pub last_at: Instant,
     pub last_path: PathId,
-    /// Times it was sent again.
+    /// Number of retransmissions.
     pub again: u32,
     /// When it was acknowledged for the first time.
     pub acked: Option<Instant>,
-    /// When it was given up.
+    /// When it was abandoned.
     pub given_up: Option<Instant>,
-    /// When the transmission was made whose loss a timer was the first to notice.
+    /// When the transmission was made whose loss a timer detected first.
     pub recovery_from: Option<Instant>,
-    /// Whether it is neither acknowledged nor given up.
+    /// Whether it is neither acknowledged nor abandoned.
     pub outstanding: bool,
 }
 
-/// A chunk was sent again.
+/// A retransmission of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Retransmission {
     pub at: Instant,
@@ -32,8 +32,8 @@ pub(super) struct Retransmission {
     pub cause: TransmissionCause,
 }
 
-/// All chunks of a sender, numbered from 0 in the order of their TSNs. A TSN that stands for the rest of a message which was
-/// given up is never sent, and has no number.
+/// All chunks of a sender, numbered from 0 in the order of their TSNs. TSNs for the unsent rest of an abandoned message
+/// have no number.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     first: Option<Tsn>,
@@ -41,12 +41,12 @@ pub(super) struct Chunks {
     /// TSNs that were never sent, by their distance from the first; few, if any.
     skipped: Vec<usize>,
     retransmissions: Vec<Retransmission>,
-    /// All before this one are acknowledged or given up.
+    /// All chunks before this one are acknowledged or abandoned.
     lowest: usize,
 }
 
 impl Chunks {
-    /// A chunk was put into a packet.
+    /// Notes that a chunk was put into a packet.
     pub fn on_sent(&mut self, at: Instant, path: PathId, tsn: Tsn, cause: TransmissionCause) {
         let distance = tsn.distance_from(*self.first.get_or_insert(tsn)) as usize;
         let next = self.sent.len() + self.skipped.len();
@@ -69,14 +69,14 @@ impl Chunks {
             }
             (sent.last_at, sent.last_path) = (at, path);
             sent.again += 1;
-            // What was acknowledged and is sent again, the receiver had discarded.
+            // If an acknowledged chunk is retransmitted, the receiver has reneged on it.
             sent.outstanding = true;
             self.lowest = self.lowest.min(chunk);
             self.retransmissions.push(Retransmission { at, chunk, path, cause });
         }
     }
 
-    /// A chunk was acknowledged.
+    /// Notes that a chunk was acknowledged.
     pub fn on_acked(&mut self, at: Instant, tsn: Tsn) {
         if let Some((_, sent)) = self.get_mut(tsn) {
             sent.acked.get_or_insert(at);
@@ -84,7 +84,7 @@ impl Chunks {
         }
     }
 
-    /// A chunk was given up.
+    /// Notes that a chunk was abandoned.
     pub fn on_abandoned(&mut self, at: Instant, tsn: Tsn) {
         if let Some((_, sent)) = self.get_mut(tsn) {
             sent.given_up.get_or_insert(at);
@@ -92,14 +92,14 @@ impl Chunks {
         }
     }
 
-    /// The lowest chunk that is outstanding, for which everything else waits.
+    /// The lowest outstanding chunk, which blocks everything else.
     pub fn lowest_outstanding(&mut self) -> Option<(usize, Sent)> {
         let rest = self.sent.get(self.lowest..).unwrap_or_default();
         self.lowest += rest.iter().take_while(|sent| !sent.outstanding).count();
         self.sent.get(self.lowest).map(|sent| (self.lowest, *sent))
     }
 
-    /// The number of a TSN that was sent.
+    /// The number of a TSN, if it was sent.
     pub fn number(&self, tsn: Tsn) -> Option<usize> {
         let distance = tsn.distance_from(self.first?) as usize;
         let below = match self.skipped.last() {
@@ -116,7 +116,7 @@ impl Chunks {
         &self.sent
     }
 
-    /// What was sent again, in order of time.
+    /// Retransmissions, in order of time.
     pub fn retransmissions(&self) -> &[Retransmission] {
         &self.retransmissions
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_tsn_that_is_never_sent_has_no_number() {
         let mut chunks = Chunks::default();
-        // The rest of a message that was given up: 12, and then 15 and 16 of two in a row.
+        // The unsent rest of abandoned messages: 12, and then 15 and 16 of two in a row.
         for tsn in [10, 11, 13, 14, 17] {
             chunks.on_sent(at(u64::from(tsn)), ONE, Tsn(tsn), TransmissionCause::New);
         }
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(lowest(&mut chunks), Some(2));
         chunks.on_abandoned(at(1), Tsn(2));
         assert_eq!(lowest(&mut chunks), Some(3));
-        // The receiver had discarded it.
+        // The receiver has reneged on it.
         chunks.on_sent(at(2), TWO, Tsn(1), TransmissionCause::FastRetransmission);
         assert_eq!(lowest(&mut chunks), Some(1));
         chunks.on_acked(at(3), Tsn(1));

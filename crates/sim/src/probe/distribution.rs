@@ -1,12 +1,12 @@
-//! What many times have in common.
+//! Statistics of times.
 
 use polypath_units::Duration;
 use serde::Serialize;
 
-/// Times in short; without any, there are no values.
+/// Statistics of times; without any, the values are none.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Distribution {
-    /// How many there are.
+    /// Number of times.
     pub count: u64,
     /// Mean.
     pub mean_s: Option<f64>,
@@ -21,7 +21,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of these times.
+    /// The statistics of these times.
     pub(super) fn of(times: impl Iterator<Item = Duration>) -> Self {
         let mut times: Vec<Duration> = times.collect();
         times.sort_unstable();

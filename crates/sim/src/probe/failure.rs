@@ -1,4 +1,4 @@
-//! How failures of paths are noticed (`natarajan` fig. 2, 5 and 6).
+//! Detection of path failures (`natarajan` fig. 2, 5 and 6).
 
 use polypath_proto::PathStatus;
 use polypath_units::Instant;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::life::Delivered;
 use super::seconds;
 
-/// An outage of a path, and how its sender noticed it.
+/// An outage of a path, and its detection by the sender.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FailureResult {
     /// The path.
@@ -16,38 +16,38 @@ pub struct FailureResult {
     pub name: String,
     /// When the outage began.
     pub began_s: f64,
-    /// When T3 of the path expired for the first time after that.
+    /// First expiry of the path's T3-rtx after that.
     pub first_timeout_s: Option<f64>,
-    /// When the path became potentially failed for the first time after that.
+    /// When the path first became potentially failed after that.
     pub suspected_s: Option<f64>,
-    /// When the path became inactive; nothing if that did not happen before the next outage of the path.
+    /// When the path became inactive; none if that did not happen before the next outage of the path.
     pub detected_s: Option<f64>,
-    /// From the beginning of the outage until then; 0 if the path was inactive already.
+    /// From the beginning of the outage until then; 0 if the path was already inactive.
     pub detection_s: Option<f64>,
     /// User data delivered from the beginning of the run until the path became inactive.
     pub delivered_bytes: Option<u64>,
     /// User data delivered from the beginning of the outage until the path became inactive.
     pub delivered_since_bytes: Option<u64>,
-    /// The same per second of that time.
+    /// Goodput in that time.
     pub goodput_bit_s: Option<f64>,
 }
 
-/// Outages of a path that are told of.
+/// Maximum number of outages per path in results.
 const OUTAGES: usize = 16;
 
-/// What happened on a path.
+/// Events of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathEvents<'a> {
     pub name: &'a str,
     /// Beginnings of its outages, in order.
     pub outages: &'a [Instant],
-    /// Expiries of its T3.
+    /// Expiries of its T3-rtx.
     pub timeouts: &'a [Instant],
     /// Changes of its state.
     pub states: &'a [(Instant, PathStatus)],
 }
 
-/// The first outages of a path and how they were noticed.
+/// The first outages of a path, and their detection.
 pub(super) fn failures(path: &PathEvents<'_>, delivered: &[Delivered]) -> Vec<FailureResult> {
     let bytes_until = |at: Instant| -> u64 {
         delivered.iter().filter(|message| message.at <= at).map(|message| message.bytes).sum()
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(first.goodput_bit_s, Some(800.0));
         assert_eq!((second.detected_s, second.delivered_bytes), (None, None));
         assert_eq!((third.detected_s, third.detection_s), (Some(61.0), Some(1.0)));
-        // It had not come back.
+        // The path was still inactive.
         assert_eq!((fourth.detected_s, fourth.detection_s), (Some(80.0), Some(0.0)));
         assert_eq!((fourth.first_timeout_s, fourth.goodput_bit_s), (Some(81.0), None));
     }

@@ -1,4 +1,4 @@
-//! What became of each TSN, as both hosts saw it.
+//! The life of each TSN, from the records of both hosts.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use serde::Serialize;
 use super::Distribution;
 use super::chunks::Chunks;
 
-/// A chunk came to the receiver for the first time.
+/// The first arrival of a chunk at the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Arrival {
     pub at: Instant,
     pub tsn: Tsn,
-    /// In the numbers of the receiver.
+    /// Path id of the receiver.
     pub path: PathId,
     pub carried: Carried,
 }
 
-/// The place of a chunk in messages.
+/// The position of a chunk in messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Carried {
     /// It begins this message.
     Begins(u64),
-    /// It goes on with the message of the chunk before it.
+    /// It continues the message of the chunk before it.
     Continues,
-    /// Its bytes do not tell.
+    /// Its bytes do not show it.
     #[default]
     Unknown,
 }
 
-/// A message was handed to the application.
+/// The delivery of a message to the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Delivered {
     pub at: Instant,
@@ -40,43 +40,43 @@ pub(crate) struct Delivered {
     pub bytes: u64,
 }
 
-/// What became of a chunk.
+/// The life of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Life {
     pub sent: Instant,
-    /// The path that it took first.
+    /// Path of the first transmission.
     pub path: usize,
-    /// When it or a retransmission of it arrived, and on which path.
+    /// When a transmission of it arrived first, and on which path.
     pub received: Option<(Instant, usize)>,
-    /// When its message was handed to the application.
+    /// When its message was delivered to the application.
     pub delivered: Option<Instant>,
     pub acked: Option<Instant>,
     pub again: u32,
 }
 
 impl Life {
-    /// From its first transmission until it or a retransmission reached the receiver.
+    /// From its first transmission to the first arrival of a transmission at the receiver.
     pub fn transfer(&self) -> Option<Duration> {
         self.received.map(|(at, _)| at.since(self.sent))
     }
 
-    /// From its first transmission until the application had it.
+    /// From its first transmission to its delivery to the application.
     pub fn delivery(&self) -> Option<Duration> {
         self.delivered.map(|at| at.since(self.sent))
     }
 
-    /// From its arrival until the application had it.
+    /// From its arrival to its delivery to the application.
     pub fn waiting(&self) -> Option<Duration> {
         self.delivered.zip(self.received).map(|(at, (received, _))| at.since(received))
     }
 
-    /// From its first transmission until it was acknowledged.
+    /// From its first transmission to its acknowledgement.
     pub fn acknowledgement(&self) -> Option<Duration> {
         self.acked.map(|at| at.since(self.sent))
     }
 }
 
-/// Puts together what both sides saw. `path_of` tells the sender's number of a path of the receiver.
+/// Combines the records of both sides. `path_of` maps a path of the receiver to that of the sender.
 pub(super) fn lives(
     chunks: &Chunks,
     arrivals: &[Arrival],
@@ -115,37 +115,37 @@ pub(super) fn lives(
     lives
 }
 
-/// What became of the TSNs of a sender; times of each TSN with its first transmission, its retransmissions included.
+/// The lives of a sender's TSNs. Times include retransmissions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct TsnResult {
-    /// TSNs that were sent.
+    /// TSNs sent.
     pub sent: u64,
-    /// TSNs that were sent more than once.
+    /// TSNs sent more than once.
     pub retransmitted: u64,
-    /// From the first transmission until the TSN or a retransmission of it reached the receiver (`iyengar` fig. 4c).
+    /// From the first transmission to the first arrival of a transmission at the receiver (`iyengar` fig. 4c).
     pub transfer: Distribution,
-    /// From the first transmission until the application had it.
+    /// From the first transmission to the delivery to the application.
     pub delivery: Distribution,
-    /// From the arrival until the application had it.
+    /// From the arrival to the delivery to the application.
     pub waiting: Distribution,
-    /// From the first transmission until the first acknowledgement.
+    /// From the first transmission to the first acknowledgement.
     pub acknowledgement: Distribution,
-    /// Mean difference of the delivery times of TSNs that were delivered one after the other.
+    /// Mean difference of the delivery times of consecutively delivered TSNs.
     pub jitter_s: Option<f64>,
 }
 
 /// The TSNs of a path.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct PathTsnResult {
-    /// TSNs that were sent on it first.
+    /// TSNs whose first transmission took this path.
     pub sent: u64,
-    /// TSNs among them that were sent again, on whatever path.
+    /// Those that were retransmitted, on any path.
     pub retransmitted: u64,
     /// TSNs that arrived on it.
     pub arrived: u64,
-    /// Of those that were sent on it first: until they arrived on whatever path.
+    /// For TSNs whose first transmission took this path: time to the arrival on any path.
     pub transfer: Distribution,
-    /// Of those that were sent on it first: until the application had them.
+    /// For TSNs whose first transmission took this path: time to the delivery to the application.
     pub delivery: Distribution,
 }
 
@@ -177,7 +177,7 @@ impl PathTsnResult {
     }
 }
 
-/// Mean of the absolute differences of the delivery times of neighbours, in the order of delivery and then of TSNs.
+/// Mean absolute difference of consecutive delivery times, in the order of delivery and then of TSNs.
 fn jitter(lives: &[Life]) -> Option<f64> {
     let mut order: Vec<(Instant, Duration)> =
         lives.iter().filter_map(|life| life.delivered.zip(life.delivery())).collect();

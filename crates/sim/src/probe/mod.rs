@@ -1,9 +1,9 @@
-//! Probes: what a run shows beside its counters.
+//! Probes: what a run records beside its counters.
 //!
-//! A [`Watch`] at each host sees what the protocol tells its probe and writes it down ([`Recorder`]); when nothing was
-//! asked for there is none. After the run, pure functions make results of it, mechanism by mechanism: what became of
-//! each TSN ([`life`]), stalls of the delivery ([`stall`]) beside what a model says of them ([`model`]), what the sender
-//! waited for ([`blocking`]), timeouts in a row ([`streak`]) and how failures were noticed ([`failure`]).
+//! A [`Watch`] at each host receives the events of the protocol and records them ([`Recorder`]), if the scenario
+//! records anything. After the run, pure functions turn the records into results: the life of each TSN ([`life`]),
+//! delivery stalls ([`stall`]) and their model ([`model`]), what the sender waited for ([`blocking`]), consecutive
+//! timeouts ([`streak`]) and the detection of failures ([`failure`]).
 
 mod blocking;
 mod changes;
@@ -42,7 +42,7 @@ pub use streak::TimeoutResult;
 
 use polypath_units::{Duration, Instant};
 
-/// Seconds of a time.
+/// A time in seconds.
 fn seconds(at: Instant) -> f64 {
     at.as_secs_f64()
 }

@@ -4,19 +4,19 @@ use polypath_netsim::topology::{Duplex, PathConfig};
 use polypath_netsim::{ChannelConfig, Direction};
 use polypath_units::{ByteCount, Duration};
 
-/// A path as the model of blocking times knows it.
+/// A path in the model of blocking times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathModel {
     /// Time between packets, L / C_p.
     pub packet_time: Duration,
-    /// Delay D of a packet, its own transmission not counted: the model has that in its departure.
+    /// Delay D of a packet without its own transmission, which the model counts as part of the departure.
     pub delay: Duration,
 }
 
 impl PathModel {
-    /// Packets of `bytes` over the slowest link of a path and all its delays.
+    /// The path of packets of `bytes`, with its slowest link and all its delays.
     pub(super) fn of(path: &PathConfig, direction: Direction, bytes: ByteCount) -> Self {
-        // Packets cross a link of access at either end.
+        // Packets cross an access link at either end.
         let access = || path.access.iter();
         let further = path.before.iter().chain([&path.bottleneck]).chain(&path.after);
         let links = access().chain(further).chain(access());
@@ -53,10 +53,10 @@ pub fn blocking_time(order: &[usize], paths: &[PathModel]) -> Duration {
     longest
 }
 
-/// A path whose congestion window stays what it is: it sends that many packets at the beginning of each round trip.
+/// A path with a constant congestion window: it sends this many packets at the beginning of each round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConstantWindow {
-    /// Its packets and their delay.
+    /// Its packet time and delay.
     pub path: PathModel,
     /// Time between rounds; must not be zero.
     pub round_trip: Duration,
@@ -64,26 +64,26 @@ pub struct ConstantWindow {
     pub packets: usize,
 }
 
-/// When a receive window was full for the first time (`sarwar` section IV-A, fig. 5), from the beginning of the first round.
+/// The first time a receive window was full (`sarwar` section IV-A, fig. 5), from the beginning of the first round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowBlocking {
-    /// When the last packet arrived that the window admitted before the one that was missing.
+    /// Arrival of the last packet that the window admitted before the missing one.
     pub full: Duration,
     /// When all of them had arrived and the receive buffer was empty.
     pub released: Duration,
 }
 
-/// Rounds after which a window that has never been full is not going to be.
+/// A window that is not full after this many rounds never will be.
 const ROUNDS: usize = 10_000;
 
-/// When packets in constant windows fill a receive window of `window` packets; nothing where they do not.
+/// When packets in constant windows fill a receive window of `window` packets; `None` if they never do.
 ///
-/// Rounds that begin at the same time number their packets in the order of the paths. The sender knows at once what has
-/// arrived.
+/// Rounds that begin at the same time number their packets in the order of the paths. The sender learns of arrivals at
+/// once.
 pub fn window_blocking(paths: &[ConstantWindow], window: usize) -> Option<WindowBlocking> {
     let mut rounds = vec![0; paths.len()];
     let mut arrivals: Vec<Duration> = Vec::new();
-    // All before it have arrived.
+    // All packets before it have arrived.
     let mut missing = 0;
     for _ in 0..ROUNDS {
         let turns = paths.iter().zip(&rounds).map(|(path, round)| path.round_trip * *round);
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// WiFi and 3G of `sarwar` section IV-A: 10 Mbit/s with 20 ms and 1 Mbit/s with 400 ms, there and back.
+    /// WiFi and 3G of `sarwar` section IV-A: 10 Mbit/s with 20 ms and 1 Mbit/s with 400 ms round-trip time.
     const PATHS: [PathModel; 2] = [
         PathModel { packet_time: Duration::from_micros(1_200), delay: Duration::from_millis(10) },
         PathModel { packet_time: Duration::from_millis(12), delay: Duration::from_millis(200) },
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn blocking_times_are_those_of_the_equations() {
-        // Ten packets on the first path, two on the second, and so on: with the window of 44 packets of the paper, the
-        // 36th of the first path comes after 1.2 * 36 + 10 ms, the sixth of the second after 12 * 6 + 200 ms.
+        // Ten packets on the first path, two on the second, and so on. With the paper's window of 44 packets, the 36th
+        // packet of the first path arrives after 1.2 * 36 + 10 ms, and the sixth of the second after 12 * 6 + 200 ms.
         let order: Vec<usize> = (0..44).map(|i| usize::from(i % 12 >= 10)).collect();
         assert_eq!(order.iter().filter(|path| **path == 1).count(), 6);
         // The longest wait is that of the first packet after the second pair of the slow path, or of a later one.
@@ -164,7 +164,7 @@ mod tests {
         let found = window_blocking(&paths, 44).expect("a window that is full");
         assert!(found.full.as_millis().abs_diff(110) <= 5, "{found:?}");
         assert!(found.released.as_millis().abs_diff(210) <= 15, "{found:?}");
-        // A window of all that the fast path sends in the time of the slow one is never full.
+        // A window that holds all packets of the fast path during the delay of the slow one is never full.
         assert_eq!(window_blocking(&paths[..1], 44), None);
         assert_eq!(window_blocking(&paths, 300), None);
         assert_eq!(window_blocking(&[], 44), None);

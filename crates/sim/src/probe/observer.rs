@@ -1,4 +1,4 @@
-//! Probes from outside: a program can observe the associations of a simulation as it can those of real networks.
+//! Probes of programs: they observe the associations of a simulation like those of real networks.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 use polypath_proto::{Association, Probe};
 
-/// Describes an association of a simulated host that begins to an [`Observer`].
+/// Describes a new association of a simulated host to an [`Observer`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ObservedAssociation {
-    /// Name of the host: `a` or `b` where there are only two.
+    /// Name of the host: `a` or `b` if there are only two.
     pub host: String,
-    /// Name of the pair of hosts; empty where there is only one.
+    /// Name of the pair of hosts; empty if there is only one.
     pub pair: String,
-    /// Whether the host is the one that begins associations.
+    /// Whether the host initiates associations.
     pub is_client: bool,
     /// SCTP port of the host.
     pub local_port: u16,
     /// SCTP port of its peer.
     pub remote_port: u16,
-    /// Addresses of the peer that are known so far.
+    /// Addresses of the peer known so far.
     pub remote_addresses: Vec<IpAddr>,
 }
 
-/// Decides which associations of a simulation are observed, and by what; see
+/// Decides which associations of a simulation are observed, and by which probe; see
 /// [`Simulation::observe`](crate::Simulation::observe).
 pub trait Observer: Send + Sync {
     /// Called when an association begins. Returns the probe that receives all of its events, or `None` to leave it unobserved.
@@ -56,7 +56,7 @@ pub(crate) struct Observing {
 }
 
 impl Observing {
-    /// The probe of an association that begins.
+    /// The probe of a new association.
     pub fn begin(&self, association: &Association) -> Option<Box<dyn Probe + Send>> {
         let identity = association.identity();
         let mut remotes: Vec<_> = association.path_stats().iter().map(|p| p.remote).collect();

@@ -1,4 +1,4 @@
-//! Writes down what a host sees of its association while it runs.
+//! Records the events of a host's association during a run.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use super::streak::Streaks;
 use crate::frame::SctpFrame;
 use crate::scenario::{Detail, Record, Switch};
 
-/// The probes of a host: none, unless the scenario records what only a probe sees, or the simulation has an observer.
+/// The probes of a host: none, unless the scenario records something or the simulation has an observer.
 #[derive(Debug)]
 pub(crate) struct Watch {
     eyes: Eyes,
@@ -26,22 +26,22 @@ pub(crate) struct Watch {
     nobody: NoProbe,
 }
 
-/// The probes of the association that began last.
+/// The probes of the most recent association.
 struct Eyes {
     recorder: Option<Box<Recorder>>,
     /// The probe of the observer.
     observer: Option<Box<dyn Probe + Send>>,
 }
 
-/// What a host has seen of the association that began last.
+/// The record of a host's most recent association.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     record: Record,
-    /// Its own chunks, where TSNs or blocking are asked for.
+    /// Its own chunks, if TSNs or blocking are recorded.
     pub(super) chunks: Chunks,
     /// Chunks of the other side that arrived.
     pub(super) arrivals: Vec<Arrival>,
-    /// Chunks of the packet that is being looked at.
+    /// Chunks of the current packet.
     packet: Vec<(Tsn, Carried)>,
     pub(super) blocked: BlockedLog,
     pub(super) streaks: Streaks,
@@ -57,12 +57,12 @@ impl Watch {
         Self { eyes, observing: None, early: EarlyEvents::default(), nobody: NoProbe }
     }
 
-    /// Sets the observer of the associations that begin from now on.
+    /// Sets the observer of future associations.
     pub fn observe(&mut self, observing: Observing) {
         self.observing = Some(observing);
     }
 
-    /// What to lend to an association, which is or is not the one that results are about.
+    /// The probe to pass to an association; `is_latest` says whether results are about it.
     #[inline]
     pub fn probe_if(&mut self, is_latest: bool) -> &mut dyn Probe {
         match &mut self.eyes {
@@ -73,18 +73,18 @@ impl Watch {
         }
     }
 
-    /// What to lend to the endpoint, which may begin an association.
+    /// The probe to pass to the endpoint, which may begin an association.
     #[inline]
     pub fn early(&mut self) -> &mut dyn Probe {
         if self.observing.is_some() { &mut self.early } else { &mut self.nobody }
     }
 
-    /// Whether messages that are delivered are to be written down.
+    /// Whether deliveries of messages are recorded.
     pub fn wants_deliveries(record: &Record) -> bool {
         record.tsns != Detail::Off || record.timeouts != Detail::Off
     }
 
-    /// A new association begins.
+    /// Notes a new association.
     pub fn begin(&mut self, association: &Association) {
         if let Some(recorder) = &mut self.eyes.recorder {
             **recorder = Recorder::new(recorder.record);
@@ -95,7 +95,7 @@ impl Watch {
         self.early.hand_over(&mut self.eyes);
     }
 
-    /// A packet is about to be handed to the stack.
+    /// Notes a packet that the stack is about to handle.
     #[inline]
     pub fn on_packet(&mut self, frame: &SctpFrame) {
         if let Some(recorder) = &mut self.eyes.recorder {
@@ -103,7 +103,7 @@ impl Watch {
         }
     }
 
-    /// All that could be sent was sent.
+    /// Notes that the association has no further output.
     #[inline]
     pub fn look(&mut self, now: Instant, association: &Association) {
         if let Some(recorder) = &mut self.eyes.recorder {
@@ -111,7 +111,7 @@ impl Watch {
         }
     }
 
-    /// What was recorded, if anything was asked for.
+    /// The record, if anything is recorded.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.eyes.recorder.as_deref()
     }
@@ -132,7 +132,7 @@ impl Recorder {
         }
     }
 
-    /// Series of every change, if they are asked for; `name` tells the name of a path.
+    /// Series of every change, if recorded; `name` returns the name of a path.
     pub fn changes(&self, name: impl Fn(usize) -> String) -> Option<ChangeSeries> {
         self.changes.as_ref().map(|changes| changes.series(name))
     }
@@ -227,7 +227,7 @@ impl Probe for Recorder {
                 }
             }
             ProbeEvent::ChunkReceived { path, tsn } => self.on_received(now, path, tsn),
-            // What they tell is read from the association at each look.
+            // Each look reads these values from the association.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! From what the hosts recorded to results.
+//! Turns the records of hosts into results.
 
 use polypath_netsim::topology::{Disjoint, PathConfig};
 use polypath_proto::{PathId, PathStats, PathStatus};
@@ -19,37 +19,37 @@ use super::{
 use crate::scenario::{Detail, HostName, Record, Scenario};
 use crate::wiring;
 
-/// Header of a packet with one DATA chunk (RFC 9260 sections 3 and 3.3.1), without that of IP.
+/// SCTP common header and DATA chunk header (RFC 9260 sections 3 and 3.3.1).
 const SCTP_HEADERS: u64 = 12 + 16;
 
-/// What the probes of a sending host and of its peer saw.
+/// Records of a sending host and its peer.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ProbeResult {
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// What became of its TSNs.
+    /// The lives of its TSNs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tsns: Option<TsnResult>,
-    /// Stalls of the delivery.
+    /// Delivery stalls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stalls: Option<StallResult>,
-    /// Time in which full buffers stopped it.
+    /// Times for which full buffers blocked it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<BlockingResult>,
     /// Timeouts of all its paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<TimeoutResult>,
-    /// How it noticed outages of its paths; the first 16 of each path.
+    /// Detection of outages of its paths; the first 16 of each path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailureResult>,
     /// The same by path.
     pub paths: Vec<PathProbeResult>,
 }
 
-/// What the probes saw of a path.
+/// Records of a path.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PathProbeResult {
     /// Name of the path.
@@ -57,21 +57,21 @@ pub struct PathProbeResult {
     /// TSNs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tsns: Option<PathTsnResult>,
-    /// Stalls that ended when something arrived on this path.
+    /// Stalls that an arrival on this path ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stalls_ended: Option<u64>,
-    /// Time in which full buffers stopped the sender while it waited for a TSN of this path.
+    /// Times for which full buffers blocked the sender while it waited for a TSN of this path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<PathBlockingResult>,
     /// Timeouts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<TimeoutResult>,
-    /// Times that it became inactive.
+    /// Number of times it became inactive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_detected: Option<u64>,
 }
 
-/// What is known of a sending host and of its peer after a run.
+/// The state of a sending host and its peer after a run.
 pub(crate) struct View<'a> {
     pub record: &'a Record,
     pub pair: &'a str,
@@ -82,12 +82,12 @@ pub(crate) struct View<'a> {
     pub host_name: &'a str,
     pub seen: &'a Recorder,
     pub seen_by_peer: &'a Recorder,
-    /// All messages that were delivered to the peer, in order of time, if the scenario asks for what needs them.
+    /// All messages delivered to the peer, in order of time, if recorded.
     pub delivered: Vec<Delivered>,
     /// The sender's paths, by path id, and their names.
     pub paths: Vec<PathStats>,
     pub names: Vec<String>,
-    /// Those of the peer.
+    /// The peer's paths.
     pub peer_paths: Vec<PathStats>,
     pub network: &'a Disjoint,
     pub configs: &'a [PathConfig],
@@ -101,7 +101,7 @@ struct Course {
 }
 
 impl View<'_> {
-    /// Results of all that was asked for.
+    /// All recorded results.
     pub fn result(&self, scenario: &Scenario) -> ProbeResult {
         let record = self.record;
         let course = (record.tsns != Detail::Off).then(|| self.course());
@@ -156,15 +156,15 @@ impl View<'_> {
         StallResult::of(&course.lives, &course.stalls, &models.unwrap_or_default(), window)
     }
 
-    /// Mean of the user data of a chunk.
+    /// Mean size of the user data of a chunk.
     fn chunk_bytes(&self) -> u64 {
         let bytes: u64 = self.paths.iter().map(|path| path.data_bytes_sent).sum();
         let chunks: u64 = self.paths.iter().map(|path| path.data_chunks_sent).sum();
         bytes.checked_div(chunks).unwrap_or(0)
     }
 
-    /// What the model of blocking times knows of a path with packets of so much user data; nothing of a path that begins
-    /// in one network and ends in another.
+    /// The path in the model of blocking times, with this much user data per packet; none for a path between different
+    /// networks.
     fn model(&self, path: &PathStats, user_bytes: u64) -> Option<PathModel> {
         let config = self.config(path)?;
         let ip = if path.local.is_ipv4() { 20 } else { 40 };
@@ -172,7 +172,7 @@ impl View<'_> {
         Some(PathModel::of(config, self.name.way(), bytes))
     }
 
-    /// The network that a path leads through, unless it crosses from one to another.
+    /// The network of a path, unless its ends belong to different ones.
     fn config(&self, path: &PathStats) -> Option<&PathConfig> {
         let ends = [path.local, path.remote];
         let mut paths = self.network.paths.iter().map(|path| [path.a_address, path.b_address]);

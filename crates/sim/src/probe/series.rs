@@ -1,4 +1,4 @@
-//! Lists of single events, as series.
+//! Lists of single events as series.
 
 use polypath_proto::TransmissionCause;
 use polypath_units::{Duration, Instant};
@@ -10,11 +10,11 @@ use super::life::Life;
 use super::seconds;
 use super::stall::Stall;
 
-/// TSNs and when something happened to them. TSNs count from 1, the first that the sender used; one that was never sent,
-/// because the rest of its message was given up, does not count.
+/// Events of TSNs with their times. TSNs count from 1, the first that the sender used; those that were never sent,
+/// because the rest of their message was abandoned, do not count.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct TsnPoints {
-    /// When, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// The TSN, counted from 1.
     pub tsn: Vec<u64>,
@@ -31,19 +31,19 @@ impl TsnPoints {
     }
 }
 
-/// What happened to the TSNs of a sender.
+/// Events of a sender's TSNs.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct TsnSeries {
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// Handed to the application.
+    /// Deliveries to the application.
     pub delivered: TsnPoints,
-    /// Acknowledged for the first time.
+    /// First acknowledgements.
     pub acked: TsnPoints,
-    /// Each TSN in short.
+    /// A summary of each TSN.
     pub lives: LifeSeries,
     /// By path.
     pub paths: Vec<PathTsnSeries>,
@@ -51,77 +51,77 @@ pub struct TsnSeries {
     pub stalls: StallSeries,
 }
 
-/// What happened to TSNs on a path.
+/// Events of TSNs on a path.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct PathTsnSeries {
     /// Name of the path.
     pub name: String,
-    /// Sent for the first time.
+    /// First transmissions.
     pub first_sent: TsnPoints,
-    /// Retransmitted after missing reports.
+    /// Retransmissions after missing reports.
     pub fast_retransmitted: TsnPoints,
-    /// Retransmitted after a timeout.
+    /// Retransmissions after a timeout.
     pub timer_retransmitted: TsnPoints,
-    /// Retransmitted because a report named them.
+    /// Retransmissions after a packet drop report.
     pub report_retransmitted: TsnPoints,
-    /// Sent again because they blocked the buffers.
+    /// Chunks rescheduled because they blocked the buffers.
     pub rescheduled: TsnPoints,
-    /// Sent again because a path was silent when nothing new waited.
+    /// Tail probes: retransmissions because a path was silent when no new data waited.
     pub tail_probes: TsnPoints,
-    /// Sent again because they had met a closed window.
+    /// Window probes: retransmissions into a closed window.
     pub window_probes: TsnPoints,
-    /// Arrived for the first time.
+    /// First arrivals.
     pub received: TsnPoints,
 }
 
-/// Each TSN in short; `time_s` is that of its first transmission.
+/// A summary of each TSN; `time_s` is the time of its first transmission.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct LifeSeries {
-    /// When it was sent first, in seconds since the start of the run.
+    /// First transmission, in seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// The TSN, counted from 1.
     pub tsn: Vec<u64>,
-    /// Position of the path that it took first, from 1.
+    /// Position of the path of the first transmission, from 1.
     pub path: Vec<usize>,
-    /// Times it was sent again.
+    /// Number of retransmissions.
     pub retransmissions: Vec<u32>,
-    /// Until it or a retransmission of it reached the receiver.
+    /// Time to the first arrival at the receiver.
     pub transfer_s: Vec<Option<f64>>,
-    /// Until the application had it.
+    /// Time to the delivery to the application.
     pub delivery_s: Vec<Option<f64>>,
-    /// Until it was acknowledged for the first time.
+    /// Time to the first acknowledgement.
     pub acknowledgement_s: Vec<Option<f64>>,
 }
 
-/// Stalls of the delivery; `time_s` is when the first packet arrived that had to wait.
+/// Delivery stalls; `time_s` is when the first packet arrived that had to wait.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct StallSeries {
-    /// When they began, in seconds since the start of the run.
+    /// Start, in seconds since the start of the run.
     pub time_s: Vec<f64>,
-    /// When the TSN arrived that ended them.
+    /// Arrival of the TSN that ended the stall.
     pub until_s: Vec<f64>,
     /// That TSN, counted from 1.
     pub tsn: Vec<u64>,
     /// Position of the path on which it arrived, from 1.
     pub path: Vec<usize>,
-    /// Longest time that a packet waited.
+    /// Longest waiting time of a packet.
     pub measured_s: Vec<f64>,
-    /// The same after `sarwar` equation 3.
+    /// The same by `sarwar` equation 3.
     pub from_trace_s: Vec<f64>,
 }
 
-/// Times in which full buffers stopped the sender; `time_s` is when they began. A new one begins when the sender waits
+/// Times for which full buffers blocked the sender; `time_s` is when they began. A new one begins when the sender waits
 /// for another TSN.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct BlockedSeries {
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// When they began, in seconds since the start of the run.
+    /// Start, in seconds since the start of the run.
     pub time_s: Vec<f64>,
-    /// When they ended.
+    /// End.
     pub until_s: Vec<f64>,
     /// What was full: 1 the peer's receive window, 2 the share of a path in a buffer, 3 the send buffer.
     pub full: Vec<u8>,
@@ -134,12 +134,12 @@ pub struct BlockedSeries {
 /// T3 expiries.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct TimeoutSeries {
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// When they happened, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: Vec<f64>,
     /// Position of the path, from 1.
     pub path: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Stalls of the delivery, measured and after `sarwar` section V.
+//! Delivery stalls, as measured and by `sarwar` section V.
 
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
@@ -6,59 +6,57 @@ use serde::Serialize;
 use super::life::Life;
 use super::model::{self, PathModel};
 
-/// Packets waited in the receive buffer for one that came later, and left it with that one.
+/// A stall: packets waited in the receive buffer for a missing one, and were delivered together with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stall {
-    /// When the first of them arrived.
+    /// Arrival of the first of them.
     pub from: Instant,
-    /// When the one arrived that they waited for.
+    /// Arrival of the missing packet.
     pub until: Instant,
-    /// Number of that one.
+    /// Number of the missing packet.
     pub released_by: usize,
     /// The path on which it arrived.
     pub path: usize,
-    /// Longest time that one of them waited from its arrival until the application had it.
+    /// Longest time from the arrival of a packet to its delivery.
     pub measured: Duration,
-    /// The same after equation 3, from times of arrival alone.
+    /// The same by equation 3, from times of arrival alone.
     pub from_trace: Duration,
 }
 
-/// Stalls of the delivery. A stall is the time that packets which left the receive buffer together had been waiting in it:
-/// that of the one which waited longest.
+/// Delivery stalls. The length of a stall is the longest time for which a packet waited in the receive buffer.
 ///
-/// `from_trace` computes it after equation 3 of `sarwar` from departures a and delays D of all packets,
-/// T_i = max(0, max_{j<i}(a_j + D_j) - (a_i + D_i)), the maximum over the packets of the stall. It takes all data for one
-/// ordered stream, and agrees with what is measured where it is one.
+/// `from_trace` computes it by equation 3 of `sarwar` from departures a and delays D of all packets, T_i = max(0,
+/// max_{j<i}(a_j + D_j) - (a_i + D_i)), the maximum over the packets of the stall. It assumes one ordered stream; for
+/// such data it agrees with the measured length.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct StallResult {
-    /// How many there were.
+    /// Number of stalls.
     pub count: u64,
-    /// Mean of what was measured.
+    /// Mean measured length.
     pub mean_s: Option<f64>,
-    /// Longest.
+    /// Longest measured length.
     pub max_s: Option<f64>,
-    /// Time in which some packet waited for one before it.
+    /// Time for which at least one packet waited.
     pub total_s: f64,
-    /// Mean of the same after equation 3.
+    /// Mean length by equation 3.
     pub from_trace_mean_s: Option<f64>,
-    /// Longest after equation 3.
+    /// Longest length by equation 3.
     pub from_trace_max_s: Option<f64>,
-    /// Largest difference between a stall as measured and after equation 3.
+    /// Largest difference between the measured length and that by equation 3.
     pub difference_max_s: Option<f64>,
-    /// Mean of the blocking time after equations 2 and 3 with packets of constant size on links of constant rate, for each
-    /// window of packets that the run sent, on the paths on which it sent them.
+    /// Mean blocking time by equations 2 and 3 with packets of constant size on links of constant rate, for each window
+    /// of packets that the run sent, on the paths that it used.
     pub model_mean_s: Option<f64>,
-    /// The longest of them.
+    /// Longest of these blocking times.
     pub model_max_s: Option<f64>,
-    /// Mean of the blocking time after equation 3 over the same windows, from the times of the run.
+    /// Mean blocking time by equation 3 over the same windows, from the times of the run.
     pub window_mean_s: Option<f64>,
 }
 
 /// Stalls in the order of their packets, and the waiting time T_i of each packet.
 ///
-/// A packet that never arrived holds nothing up here: what comes after it was delivered because it
-/// was given up, or not at all. What still waits at the end of the run is no stall, since its
-/// length is unknown.
+/// A packet that never arrived causes no stall: later packets were delivered because it was abandoned, or never.
+/// Packets that still wait at the end of the run are no stall, since its length is unknown.
 pub(super) fn stalls(lives: &[Life]) -> (Vec<Stall>, Vec<Duration>) {
     let mut stalls: Vec<Stall> = Vec::new();
     let mut waits = Vec::with_capacity(lives.len());
@@ -96,7 +94,7 @@ pub(super) fn stalls(lives: &[Life]) -> (Vec<Stall>, Vec<Duration>) {
 }
 
 impl StallResult {
-    /// Of the stalls of a run; `window` is how many packets the receive buffer holds.
+    /// The stalls of a run; `window` is the capacity of the receive buffer in packets.
     pub(super) fn of(
         lives: &[Life],
         found: &(Vec<Stall>, Vec<Duration>),
@@ -139,7 +137,7 @@ impl StallResult {
     }
 }
 
-/// Time covered by one span or more.
+/// Time covered by at least one interval.
 pub(super) fn covered(spans: impl Iterator<Item = (Instant, Instant)>) -> Duration {
     let mut sum = Duration::ZERO;
     for (from, until) in super::blocking::union(spans.collect()) {
@@ -156,7 +154,7 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// Packets that arrived at these times on these paths, of one ordered stream.
+    /// Packets of one ordered stream that arrived at these times on these paths.
     fn lives(arrivals: &[(u64, usize)]) -> Vec<Life> {
         let mut delivered = 0;
         let of = |&(ms, path): &(u64, usize)| {
@@ -175,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_stall_lasts_from_the_first_that_waits_to_the_one_it_waits_for() {
-        // `sarwar` fig. 5 in small: packets 2 and 3 take the slow path.
+        // A small example of `sarwar` fig. 5: packets 2 and 3 take the slow path.
         let lives = lives(&[(10, 0), (11, 0), (212, 1), (224, 1), (30, 0), (31, 0), (230, 0)]);
         let (stalls, waits) = stalls(&lives);
         let expected = Stall {

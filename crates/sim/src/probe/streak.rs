@@ -1,17 +1,17 @@
-//! Timeouts in a row (`iyengar` fig. 4d, `natarajan` table I).
+//! Consecutive timeouts (`iyengar` fig. 4d, `natarajan` table I).
 
 use polypath_proto::PathId;
 use polypath_units::{Duration, Instant};
 use serde::Serialize;
 
-/// Lengths of runs that are counted one by one; longer ones are counted together.
+/// Runs up to this length are counted by length, longer ones together.
 const LENGTHS: usize = 6;
-/// Timeouts whose distance from the one before is measured: the second to the fourth of a run.
+/// Timeouts whose distance from the previous one is measured: the second to the fourth of a run.
 const WAITS: usize = 3;
 
-/// Timeouts of paths, grouped into runs. A run is a number of T3 expiries of a path without any sign of life from it in
-/// between: an acknowledged chunk whose last transmission it carried, a round-trip time, or its return among the active
-/// paths.
+/// Timeouts of paths, grouped into runs. A run consists of T3-rtx expiries of a path without a sign of life between
+/// them: an acknowledged chunk whose last transmission used the path, an RTT sample, or the return of the path to the
+/// state active.
 #[derive(Debug, Default)]
 pub(super) struct Streaks {
     paths: Vec<Streak>,
@@ -26,11 +26,11 @@ struct Streak {
     over: Tally,
 }
 
-/// How long the second and later timeouts of a run came after the one before: number and sum.
+/// Intervals between the second and later timeouts of a run and their predecessors: number and sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Waits([(u64, Duration); WAITS]);
 
-/// Runs that are over.
+/// Completed runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Tally {
     timeouts: u64,
@@ -41,18 +41,18 @@ pub(super) struct Tally {
     waits: Waits,
 }
 
-/// Timeouts and their runs: timeouts in a row, without a sign of life from the path in between.
+/// Timeouts and their runs: consecutive timeouts without a sign of life from the path between them.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct TimeoutResult {
     /// T3 expiries.
     pub count: u64,
-    /// Runs of them.
+    /// Runs.
     pub runs: u64,
     /// Mean length of a run: consecutive timeouts (`natarajan` table I).
     pub mean_run: Option<f64>,
     /// Length of the longest run.
     pub longest_run: u64,
-    /// Timeouts that had no other beside them (`iyengar` fig. 4d, n = 1).
+    /// Single timeouts (`iyengar` fig. 4d, n = 1).
     pub runs_of_1: u64,
     /// Runs of two.
     pub runs_of_2: u64,
@@ -75,7 +75,7 @@ pub struct TimeoutResult {
 }
 
 impl Streaks {
-    /// T3 of a path expired.
+    /// Notes an expiry of a path's T3-rtx.
     pub fn on_timeout(&mut self, path: PathId, now: Instant) {
         if self.paths.len() <= path.index() {
             self.paths.resize_with(path.index() + 1, Streak::default);
@@ -83,7 +83,7 @@ impl Streaks {
         self.paths[path.index()].on_timeout(now);
     }
 
-    /// A path works.
+    /// Notes a sign of life from a path.
     pub fn on_sign_of_life(&mut self, path: PathId) {
         if let Some(streak) = self.paths.get_mut(path.index()) {
             streak.over = streak.tally();
@@ -92,7 +92,7 @@ impl Streaks {
         }
     }
 
-    /// Runs of a path, the one that goes on included.
+    /// Runs of a path, including the current one.
     pub fn of(&self, path: PathId) -> Tally {
         self.paths.get(path.index()).map(Streak::tally).unwrap_or_default()
     }
@@ -226,7 +226,7 @@ mod tests {
         let mut streaks = Streaks::default();
         let at = |s: u64| Instant::ZERO + Duration::from_secs(s);
         let [one, other] = [PathId(0), PathId(1)];
-        // Two runs of one path, the second of which goes on, and one of the other.
+        // Two runs of one path, the second of which is the current one, and one of the other.
         [1, 3, 7].into_iter().for_each(|s| streaks.on_timeout(one, at(s)));
         streaks.on_sign_of_life(one);
         [20, 23, 29, 41, 99].into_iter().for_each(|s| streaks.on_timeout(one, at(s)));

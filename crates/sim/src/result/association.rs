@@ -1,4 +1,4 @@
-//! How the association of a run went.
+//! Results of the association of a run.
 
 use polypath_proto::AssociationEnd;
 use serde::Serialize;
@@ -6,24 +6,24 @@ use serde::Serialize;
 use crate::host::{Host, Outcome};
 use crate::scenario::HostName;
 
-/// How the association went.
+/// Results of the association.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AssociationResult {
-    /// When the client was established.
+    /// When the client had established it.
     pub established_s: Option<f64>,
-    /// In one word or two.
+    /// Final state, in one or two words.
     pub state: &'static str,
-    /// Whether it ended otherwise than by a shutdown, or never began.
+    /// Whether it ended other than by a shutdown, or was never established.
     pub failed: bool,
 }
 
 impl AssociationResult {
-    /// Where nothing goes over an association.
+    /// For scenarios without an association.
     pub(super) fn none() -> Self {
         Self { established_s: None, state: "none", failed: false }
     }
 
-    /// What became of the association: as the client saw it, or, if only the server saw it fail, as the server did.
+    /// Results as seen by the client, or by the server if only the server saw a failure.
     pub(super) fn gather(hosts: &[Host; 2], client: HostName) -> Self {
         let client = client.index();
         let (mut state, mut failed) = outcome_name(&hosts[client]);
@@ -38,7 +38,7 @@ impl AssociationResult {
     }
 }
 
-/// Name of what became of a host's association, and whether it is a failure.
+/// Name of the final state of a host's association, and whether it is a failure.
 fn outcome_name(host: &Host) -> (&'static str, bool) {
     match host.outcome() {
         Outcome::None => ("not established", true),

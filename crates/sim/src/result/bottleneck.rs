@@ -1,4 +1,4 @@
-//! What came out of a run, per bottleneck.
+//! Results of a run per bottleneck.
 
 use polypath_netsim::{Direction, DropCause, NoObserver, World};
 use serde::Serialize;
@@ -12,15 +12,15 @@ use crate::wiring::{Bottleneck, Wired};
 pub struct BottleneckResult {
     /// Name of the path, or of the route that paths share.
     pub path: String,
-    /// The host at whose side packets enter.
+    /// The host on the side where packets enter.
     pub from: String,
-    /// Packets that came out at the other end.
+    /// Packets delivered at the other end.
     pub packets_delivered: u64,
     /// Dropped because the queue was full.
     pub dropped_queue_full: u64,
-    /// Dropped by a queue that had room: RED, CoDel.
+    /// Dropped by a queue that was not full: RED, CoDel.
     pub dropped_early: u64,
-    /// Lost at random, each independently of the others.
+    /// Lost at random, each packet independently.
     pub dropped_loss: u64,
     /// Lost in bursts.
     pub dropped_burst_loss: u64,
@@ -36,13 +36,13 @@ pub struct BottleneckResult {
     pub dropped_outage: u64,
     /// Dropped because they were larger than the MTU.
     pub dropped_too_large: u64,
-    /// Most packets that waited at once.
+    /// Maximum number of packets in the queue.
     pub queue_peak_packets: u64,
-    /// Packets that waited in the mean over the measured time, from looks at equal intervals.
+    /// Mean number of packets in the queue in the measured interval, sampled at equal intervals.
     pub queue_mean_packets: f64,
     /// The same in bytes.
     pub queue_mean_bytes: f64,
-    /// Part of the time in which it was sending.
+    /// Fraction of the time in which it was transmitting.
     pub utilisation: f64,
 }
 

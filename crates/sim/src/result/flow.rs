@@ -1,4 +1,4 @@
-//! What came out of a run, per flow.
+//! Results of a run per flow.
 
 use polypath_units::{Duration, Instant};
 use polypath_workload::{DelayMeter, Source};
@@ -16,49 +16,49 @@ use crate::scenario::{Flow, FlowEnds, Scenario, Transport};
 pub struct FlowResult {
     /// Its name.
     pub name: String,
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// What carried it: `sctp`, `udp` or `tcp`.
+    /// Transport protocol: `sctp`, `udp` or `tcp`.
     pub transport: &'static str,
-    /// User data delivered per second of the measured time; of a meter, from its own reset to its own stop.
+    /// User data delivered per second of the measured interval; for a meter, from its own reset to its own stop.
     pub goodput_bit_s: f64,
-    /// Messages that the source had.
+    /// Messages that the source generated.
     pub messages_offered: u64,
-    /// Messages that it had when its queue was full; they were never sent.
+    /// Messages that were dropped because the queue before the transport was full.
     pub messages_dropped: u64,
-    /// Messages handed to the association.
+    /// Messages passed to the association.
     pub messages_sent: u64,
     /// Messages delivered.
     pub messages_delivered: u64,
-    /// Messages that the sender gave up; some of them may have been delivered all the same.
+    /// Messages that the sender abandoned; some of them may have been delivered.
     pub messages_abandoned: u64,
     /// User bytes delivered.
     pub bytes_delivered: u64,
-    /// Whether all of it was delivered or given up: the whole file, or all that a flow with a stop sent. Never true without an end,
-    /// or when nothing was sent.
+    /// Whether all of it was delivered or abandoned: the whole file, or all messages of a flow with a stop. Never true
+    /// for an infinite flow, or if nothing was sent.
     pub complete: bool,
-    /// Why the association never took the next message, if that happened.
+    /// Why the association would never accept the next message, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// When the last message was delivered.
     pub last_delivery_s: Option<f64>,
-    /// From the time at which the source had a message to its delivery, of all that were delivered in the measured time.
+    /// Delay from the generation of a message to its delivery, of all messages delivered in the measured interval.
     pub delay: DelayResult,
-    /// For responses: from the time at which the client had the request to the delivery of the response.
+    /// For responses: from the generation of the request to the delivery of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_time: Option<DelayResult>,
-    /// For a UDP flow: what became of the datagrams.
+    /// For a UDP flow: its datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub udp: Option<UdpResult>,
-    /// For a TCP flow: how the connection went.
+    /// For a TCP flow: its connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpResult>,
 }
 
-/// Goodput of the flows of associations; of all flows where there are none of these.
+/// Goodput of the flows of associations, or of all flows if there are none.
 pub(super) fn total_goodput(flows: &[FlowResult]) -> f64 {
     let of_associations = |flow: &&FlowResult| flow.transport == Transport::Sctp.name();
     if flows.iter().any(|flow| of_associations(&flow)) {
@@ -67,10 +67,10 @@ pub(super) fn total_goodput(flows: &[FlowResult]) -> f64 {
     flows.iter().map(|flow| flow.goodput_bit_s).sum()
 }
 
-/// How long messages took.
+/// Statistics of delays.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct DelayResult {
-    /// How many there are.
+    /// Number of messages.
     pub count: u64,
     /// Mean.
     pub mean_s: Option<f64>,
@@ -82,7 +82,7 @@ pub struct DelayResult {
     pub p99_s: Option<f64>,
     /// Longest.
     pub max_s: Option<f64>,
-    /// Mean difference from one to the next.
+    /// Mean difference between consecutive messages.
     pub jitter_s: Option<f64>,
 }
 
@@ -149,8 +149,8 @@ pub(super) fn flow_results(
     results
 }
 
-/// Goodput of a flow that says itself when it is measured, or that no association carries; the run may end before the
-/// measured time does.
+/// Goodput of a flow that defines its own measured interval, or that uses UDP or TCP; the run may end before the
+/// interval does.
 fn own_goodput(flow: &Flow, ledger: &FlowLedger, now: Instant) -> Option<f64> {
     let is_metered = matches!(flow.source, Source::Netperfmeter(_));
     if !is_metered && flow.transport == Transport::Sctp {

@@ -1,4 +1,4 @@
-//! What came out of a run, per host.
+//! Results of a run per host.
 
 use polypath_proto::{AbandonedCount, AbandonedMessages, Association, BlockedTime};
 use polypath_units::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::scenario::HostName;
 /// One end of the association.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HostResult {
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The host.
@@ -24,15 +24,15 @@ pub struct HostResult {
     pub packets_discarded: u64,
     /// Packets that arrived with a wrong checksum.
     pub checksum_failures: u64,
-    /// Packets that the stack sent between addresses without a route; the network never saw them.
+    /// Packets that the stack sent between addresses without a route; they never entered the network.
     pub packets_unroutable: u64,
-    /// Packets that have no form as bytes; found only where packets travel as bytes.
+    /// Packets that cannot be encoded; counted only if packets travel as bytes.
     pub packets_unencodable: u64,
     /// DATA chunks received that were new.
     pub data_chunks_received: u64,
     /// DATA chunks received again.
     pub duplicate_chunks_received: u64,
-    /// DATA chunks refused for want of buffer.
+    /// DATA chunks dropped because the receive buffer was full.
     pub data_chunks_refused: u64,
     /// SACKs and NR-SACKs sent.
     pub sacks_sent: u64,
@@ -40,41 +40,41 @@ pub struct HostResult {
     pub nr_sacks_sent: u64,
     /// Reordered SACKs received, which were ignored.
     pub stale_sacks: u64,
-    /// DATA chunks discarded after they had been acknowledged.
+    /// DATA chunks that the receiver reneged on.
     pub chunks_reneged: u64,
-    /// Acknowledged chunks that the peer withdrew.
+    /// Acknowledged chunks that the peer reneged on.
     pub chunks_withdrawn: u64,
     /// User bytes that left the send buffer before the cumulative ack covered them.
     pub bytes_released_early: u64,
     /// Reports of damaged or refused packets sent.
     pub drop_reports_sent: u64,
-    /// Messages given up, by the rule that they were sent with.
+    /// Abandoned messages, by their rule of partial reliability.
     pub messages_abandoned: AbandonedResult,
-    /// Messages that could have been given up, but the peer does not understand FORWARD-TSN.
+    /// Messages that could have been abandoned if the peer supported FORWARD-TSN.
     pub messages_kept_reliable: u64,
-    /// DATA chunks given up that had been sent.
+    /// Abandoned DATA chunks that had been sent.
     pub chunks_abandoned: u64,
     /// FORWARD-TSN chunks sent.
     pub forward_tsns_sent: u64,
     /// Packets with new data received that a queue had marked.
     pub ecn_marked_packets_received: u64,
-    /// Times that a mark reduced the congestion window of a path.
+    /// Reductions of a path's congestion window because of a mark.
     pub ecn_reductions: u64,
-    /// Most bytes that were in the send buffer.
+    /// Maximum of the send buffer.
     pub send_buffer_peak_bytes: u64,
-    /// Mean of the send buffer over the measured time.
+    /// Mean of the send buffer in the measured interval.
     pub send_buffer_mean_bytes: f64,
-    /// Most bytes that were in the receive buffer.
+    /// Maximum of the receive buffer.
     pub receive_buffer_peak_bytes: u64,
-    /// Mean of the receive buffer over the measured time.
+    /// Mean of the receive buffer in the measured interval.
     pub receive_buffer_mean_bytes: f64,
-    /// How long sending was blocked.
+    /// Times for which sending was blocked.
     pub blocked: BlockedResult,
-    /// How long paths were potentially failed while none was active.
+    /// Time for which paths were potentially failed and none was active.
     pub all_potentially_failed_s: f64,
 }
 
-/// Messages given up, by rule (RFC 7496 section 4.4).
+/// Abandoned messages, by rule (RFC 7496 section 4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct AbandonedResult {
     /// Timed, before any part was sent.
@@ -91,18 +91,18 @@ pub struct AbandonedResult {
     pub priority_sent: u64,
 }
 
-/// How long sending was blocked, by cause.
+/// Times for which sending was blocked, by cause.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct BlockedResult {
-    /// Nothing waited.
+    /// No data waited.
     pub application_s: f64,
-    /// Nothing waited because what is not acknowledged fills the send buffer.
+    /// No data waited, because unacknowledged data filled the send buffer.
     pub send_buffer_s: f64,
     /// The congestion windows were full.
     pub congestion_window_s: f64,
     /// The peer's receive window was full.
     pub peer_window_s: f64,
-    /// Paths with room in their congestion windows had used up their shares of the buffers.
+    /// Paths that had free congestion windows had used up their shares of the buffers.
     pub buffer_share_s: f64,
     /// No path could carry data.
     pub no_path_s: f64,

@@ -1,4 +1,4 @@
-//! The outcome of a run.
+//! Results of a run.
 
 mod association;
 mod bottleneck;
@@ -28,35 +28,36 @@ pub use flow::{DelayResult, FlowResult};
 pub use host::{AbandonedResult, BlockedResult, HostResult};
 pub use path::PathResult;
 
-/// What came out of a run. Counters are those of the whole run; goodput is that of the measured time.
+/// Results of a run. Counters cover the whole run, goodput the measured interval.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunResult {
     /// Title of the scenario.
     pub title: String,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// Whether packets travelled as structures or as bytes.
+    /// Whether packets were structures or bytes.
     pub form: Form,
-    /// User data delivered to applications per second of the measured time, all flows of associations together; of all
-    /// flows where there is no association.
+    /// User data delivered to applications per second of the measured interval: the sum of all flows of associations,
+    /// or of all flows if there is no association.
     pub goodput_bit_s: f64,
     /// Simulated time.
     pub duration_s: f64,
-    /// Beginning of the measured time.
+    /// Start of the measured interval.
     pub measured_from_s: f64,
-    /// End of the measured time: the planned one, or earlier when every flow was delivered or the association was over.
+    /// End of the measured interval: the planned one, or earlier if all flows were complete or the association had
+    /// ended.
     pub measured_until_s: f64,
-    /// When every flow was delivered; nothing if that did not happen or a flow has no end.
+    /// When all flows were complete; none if that did not happen or a flow is infinite.
     pub completed_s: Option<f64>,
-    /// Hash over everything that happened on the links.
+    /// Hash over all events on the links.
     pub trace_hash: TraceHash,
     /// Events of the simulator.
     pub events: u64,
     /// Packets with user data that were sent.
     pub data_packets: u64,
-    /// How the association went; with several pairs, the first one that failed, or else that of the first pair.
+    /// Results of the association; with several pairs, of the first one that failed, or else of the first pair.
     pub association: AssociationResult,
-    /// What the applications should never have seen.
+    /// Errors that the applications must never see.
     pub violations: Violations,
     /// Per sending host and path.
     pub paths: Vec<PathResult>,
@@ -66,19 +67,19 @@ pub struct RunResult {
     pub hosts: Vec<HostResult>,
     /// Per path and direction of its bottleneck.
     pub bottlenecks: Vec<BottleneckResult>,
-    /// What probes saw, per sending host, if the scenario asks for it.
+    /// Records of probes, per sending host, if the scenario has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeResult>,
-    /// Time series, if the scenario asks for them.
+    /// Time series, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
-    /// Wall-clock time of the run, for whoever has a clock.
+    /// Wall-clock time of the run, set by callers with a clock.
     pub wall_s: Option<f64>,
 }
 
 impl RunResult {
-    /// Whether nothing went wrong: the association was not lost, it took every message, and the applications saw what
-    /// was sent, once each.
+    /// Whether the run was free of errors: the association did not fail and accepted all messages, and the applications
+    /// received what was sent, once each.
     pub fn is_ok(&self) -> bool {
         !self.association.failed
             && self.violations.is_empty()
@@ -152,14 +153,14 @@ impl RunResult {
     }
 }
 
-/// What tells one run of a scenario from another.
+/// What distinguishes runs of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Execution {
     pub seed: u64,
     pub form: Form,
 }
 
-/// What was measured.
+/// Measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Measured<'a> {
     pub meter: &'a Meter,
@@ -175,7 +176,7 @@ struct PairView<'a> {
     network: &'a Disjoint,
 }
 
-/// The measured time.
+/// The measured interval.
 struct Window<'a> {
     from_s: f64,
     until_s: f64,
@@ -191,7 +192,7 @@ impl<'a> Window<'a> {
         Self { from_s, until_s, meter }
     }
 
-    /// Bits per second of a count of bytes that both snapshots have.
+    /// Bits per second of a counter that both snapshots have.
     fn rate(&self, count: impl Fn(&crate::meter::Snapshot) -> u64) -> f64 {
         let Some((before, after)) = self.meter.window() else { return 0.0 };
         let seconds = after.at.since(before.at).as_secs_f64();

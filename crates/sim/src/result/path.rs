@@ -1,4 +1,4 @@
-//! What came out of a run, per path.
+//! Results of a run per path.
 
 use polypath_proto::PathStatus;
 use polypath_units::{Duration, Instant};
@@ -11,52 +11,52 @@ use crate::scenario::{HostName, Scenario};
 /// A path as its sending host sees it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PathResult {
-    /// Name of the path; both names where local and remote address lie on different ones.
+    /// Name of the path; both names if its local and remote address belong to different ones.
     pub name: String,
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub pair: String,
     /// The sending host.
     pub from: String,
-    /// Whether it can carry data at the end.
+    /// State at the end.
     pub status: &'static str,
-    /// User data that arrived for the first time on this path, per second of the measured time.
+    /// User data that arrived for the first time on this path, per second of the measured interval.
     pub goodput_bit_s: f64,
-    /// Packets sent, of any kind.
+    /// Packets sent.
     pub packets_sent: u64,
     /// Packets sent with user data.
     pub data_packets_sent: u64,
-    /// DATA chunks sent, retransmissions included.
+    /// DATA chunks sent, including retransmissions.
     pub data_chunks_sent: u64,
     /// Chunks retransmitted after missing reports.
     pub fast_retransmissions: u64,
     /// Chunks retransmitted after a timeout.
     pub timeout_retransmissions: u64,
-    /// Chunks retransmitted because a drop report named them.
+    /// Chunks retransmitted because of a packet drop report.
     pub reported_retransmissions: u64,
-    /// Chunks sent again on this path because they blocked the buffers (chunk rescheduling).
+    /// Chunks rescheduled to this path because they blocked the buffers.
     pub rescheduled_chunks: u64,
-    /// Chunks sent again on this path because it or another one was silent when nothing new waited (tail probes).
+    /// Tail probes sent on this path.
     pub tail_probes: u64,
     /// T3 expiries.
     pub timeouts: u64,
-    /// Times fast recovery was entered.
+    /// Number of fast recoveries.
     pub fast_recoveries: u64,
     /// Heartbeats sent.
     pub heartbeats_sent: u64,
-    /// Path MTU at the end, IP header included.
+    /// Path MTU at the end, including the IP header.
     pub mtu_bytes: u32,
     /// Probes of the path MTU sent.
     pub mtu_probes_sent: u64,
-    /// Probes that were not answered.
+    /// Path MTU probes that were not answered.
     pub mtu_probes_lost: u64,
-    /// Times that the path MTU fell because packets of its size did not pass any more.
+    /// Reductions of the path MTU because packets of its size were lost.
     pub black_holes: u64,
-    /// When timeouts made it inactive the last time.
+    /// When timeouts last made it inactive.
     pub failed_s: Option<f64>,
-    /// Times it became potentially failed.
+    /// Number of times it became potentially failed.
     pub potentially_failed: u64,
-    /// How long it was that.
+    /// Time for which it was potentially failed.
     pub potentially_failed_s: f64,
     /// Smoothed round-trip time at the end.
     pub srtt_s: Option<f64>,
@@ -66,8 +66,8 @@ pub struct PathResult {
     pub cwnd_bytes: u64,
     /// Slow-start threshold at the end.
     pub ssthresh_bytes: u64,
-    /// Part of the packets of full length that the links of the path lose or damage in the long run, as configured for
-    /// the end of the run: what the oracle of loss rates says.
+    /// Long-run fraction of full-sized packets that the links of the path lose or damage, as configured for the end of
+    /// the run: the value for `retransmission.loss_rate = "oracle"`.
     pub oracle_loss: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Results of the probes of all hosts.
+//! Records of the probes of all hosts.
 
 use polypath_netsim::topology::Disjoint;
 use polypath_proto::{Association, PathStats};
@@ -10,7 +10,7 @@ use crate::probe::{ProbeResult, View};
 use crate::scenario::{Detail, HostName, Scenario};
 use crate::wiring::Wired;
 
-/// Results of all hosts that send, if the scenario asks for them.
+/// Records of all sending hosts, if the scenario has any.
 pub(crate) fn gather(
     scenario: &Scenario,
     network: &Wired,
@@ -24,7 +24,7 @@ pub(crate) fn gather(
     views(scenario, network, pairs, ends_at).map(|view| view.result(scenario)).collect()
 }
 
-/// Adds the lists that the scenario asks for to the series, which begin with them where nothing else is recorded.
+/// Adds the recorded lists to the time series, which are created if necessary.
 pub(crate) fn add_lists(
     series: &mut Option<Series>,
     scenario: &Scenario,
@@ -65,7 +65,7 @@ fn names(network: &Disjoint, paths: &[PathStats]) -> Vec<String> {
     paths.iter().map(|path| path_name(network, path)).collect()
 }
 
-/// All hosts with something to send, where probes were used.
+/// All sending hosts, if probes were used.
 fn views<'a>(
     scenario: &'a Scenario,
     network: &'a Wired,

@@ -11,35 +11,36 @@ const PORT: u16 = 9000;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AssociationPlan {
-    /// The host that initiates an association, if it is one of its ends. Default: host a; among
-    /// hosts with names of their own, the sender of the first flow.
+    /// The host that initiates an association, if it is one of its ends. Default: host a, or between named hosts the
+    /// sender of the first flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// When.
+    /// Time at which the client initiates it.
     pub connect: Duration,
-    /// Port of the host that begins. Further associations of a host have the next free ports.
+    /// Port of the client. Further associations of a host have the next free ports.
     pub local_port: u16,
-    /// Port of the other host.
+    /// Port of the server.
     pub remote_port: u16,
-    /// The path whose address is the only one of the host that begins; all of its addresses where it is empty.
+    /// A path: the client has the address of that path only. Default (empty): all of its addresses.
     pub local_address: String,
-    /// The path to whose address it turns first; the first one where it is empty.
+    /// The path whose remote address the client contacts first. Default (empty): the first path.
     pub remote_address: String,
-    /// The path that becomes the primary one of the host that begins; the first one where it is empty.
+    /// Primary path of the client. Default (empty): the first path.
     pub primary_path: String,
-    /// When the applications of both hosts read what has arrived.
+    /// When the applications of both hosts read received data.
     pub reads: Reading,
 }
 
-/// When an application reads what a packet brought. The SACK for that packet tells how much room there is, with the packet or without.
+/// When an application reads the data of a packet: it decides the receive window that the SACK for that packet
+/// advertises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// After the SACK has left, as a program that the system wakes for it.
+    /// After the SACK is sent, like a program that the system wakes up.
     #[default]
     AfterSack,
-    /// Before the SACK is built, as where the stack hands data to the application in the same step (ns-2's agents).
+    /// Before the SACK is built, like a stack that delivers data in the same step (ns-2's agents).
     BeforeSack,
 }
 

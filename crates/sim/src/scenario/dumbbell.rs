@@ -10,8 +10,8 @@ use crate::document::Step;
 
 use Step::{Index, Key};
 
-/// Hosts a and b with a path through each of several dumbbells (two of them: `natarajan` fig. 7), and single-homed hosts at
-/// the routers for cross traffic.
+/// Hosts a and b with a path through each of several dumbbells (two of them: `natarajan` fig. 7), and single-homed
+/// hosts at the routers for cross traffic.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -32,14 +32,15 @@ pub struct DumbbellPath {
     pub name: String,
     /// Links of a and b to the routers.
     pub access: Access,
-    /// The core link between the routers: what faults and steps are about, and results tell of.
+    /// The core link between the routers: faults, steps and results refer to it.
     pub bottleneck: Link,
     /// Single-homed hosts at the routers. Default: none.
     #[serde(default)]
     pub cross: Option<CrossPlan>,
 }
 
-/// Pairs of single-homed hosts, one on each side. Those of pair k (from 1) are `PATH/cross-k/a` and `PATH/cross-k/b`.
+/// Pairs of single-homed hosts, one on each side of the core link. Those of pair k (from 1) are `PATH/cross-k/a` and
+/// `PATH/cross-k/b`.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -47,15 +48,14 @@ pub struct DumbbellPath {
     expecting = "a table, for example { pairs = 10, rate = \"100 Mbit/s\" }"
 )]
 pub struct CrossPlan {
-    /// How many.
+    /// Number of pairs.
     pub pairs: u8,
     /// Rate of their links in each direction.
     pub rate: BitRate,
     /// Propagation delay of their links, one way.
     #[serde(default)]
     pub delay: Duration,
-    /// The longest propagation delay, where delays differ: that of each link is drawn for the run, any from `delay` to
-    /// this one with equal probability.
+    /// If set, the propagation delay of each link is drawn once per run, uniformly from `delay` to this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_max: Option<Duration>,
     /// Bytes that the link layer adds to each packet.
@@ -80,7 +80,7 @@ impl CrossPlan {
 }
 
 impl DumbbellPath {
-    /// Propagation from a to b and back.
+    /// Round-trip propagation delay from a to b.
     pub fn round_trip(&self) -> Duration {
         self.access.delay * 4 + self.bottleneck.round_trip()
     }

@@ -1,4 +1,4 @@
-//! Hosts whose programs are real ones, connected to the network by whoever has interfaces of a system.
+//! Hosts for real programs, which are connected to the network through interfaces of a system.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 use super::{HostFile, Network, Scenario, sctp_of};
 use crate::document::{Document, DocumentError};
 
-/// A host that the simulator leaves to real programs.
+/// A host for real programs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct External {
     /// Position among the hosts of the network.
     pub host: usize,
-    /// Its name, with that of its pair before it where the network has pairs: `pair/a`.
+    /// Its name; in a network of pairs, after the name of its pair: `pair/a`.
     pub name: String,
     /// Longest IP packet of its interfaces: `mtu` of its SCTP settings.
     pub mtu: ByteCount,

@@ -23,7 +23,7 @@ pub struct GraphNetwork {
     /// Version of the addresses.
     #[serde(default)]
     pub ip: IpVersion,
-    /// What makes a way short.
+    /// How routes are chosen.
     #[serde(default)]
     pub metric: Metric,
     /// Names of the hosts, which send and receive. A host has an address for each of its links.
@@ -35,27 +35,27 @@ pub struct GraphNetwork {
     pub links: Vec<GraphLink>,
 }
 
-/// A link between two nodes; faults and steps name it, and results tell of it.
+/// A link between two nodes. Faults, steps and results refer to it by name.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "GraphLinkFile", into = "GraphLinkFile")]
 pub struct GraphLink {
     /// Its name.
     pub name: String,
-    /// The nodes that it joins; `forward` is from the first to the second.
+    /// The nodes that it connects; `forward` is from the first to the second.
     pub ends: [String; 2],
     /// The network that it belongs to; 0 belongs to all.
     pub network: u32,
-    /// What it does to packets.
+    /// Its properties.
     pub link: Link,
 }
 
 link_keys! {
-    /// A link between two nodes; faults and steps name it, and results tell of it.
+    /// A link between two nodes. Faults, steps and results refer to it by name.
     struct GraphLinkFile {
         /// Its name.
         name: String,
-        /// The nodes that it joins; `forward` is from the first to the second.
+        /// The nodes that it connects; `forward` is from the first to the second.
         ends: [String; 2],
         /// The network that it belongs to. Default: 0, which belongs to all networks.
         #[serde(default)]

@@ -1,4 +1,4 @@
-//! Who talks with whom: the hosts of a network by name, and the pairs of them that have an association.
+//! The hosts of a network by name, and the pairs of them that have an association.
 
 use std::borrow::Cow;
 
@@ -12,16 +12,16 @@ type Result<T> = std::result::Result<T, DocumentError>;
 /// A host of a network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostRef<'a> {
-    /// Name of its pair in a network of pairs; empty elsewhere.
+    /// Name of its pair in a network of pairs, else empty.
     pub pair: &'a str,
-    /// Its name, as flows and `[hosts]` say it.
+    /// Its name, as in flows and `[hosts]`.
     pub name: Cow<'a, str>,
 }
 
 /// Two hosts and their association.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pair {
-    /// Name in results; empty where there is only one and nobody named it.
+    /// Name in results; empty for a single pair without a name.
     pub name: String,
     /// Positions of host a and host b among the hosts of the network.
     pub hosts: [usize; 2],
@@ -29,11 +29,11 @@ pub struct Pair {
     pub names: [String; 2],
     /// Positions of their settings in [`Scenario::sctp`](super::Scenario::sctp).
     pub sctp: [usize; 2],
-    /// The one that begins the association.
+    /// The host that initiates the association.
     pub client: HostName,
 }
 
-/// Where a flow begins and ends; made when the scenario is read.
+/// Both ends of a flow; determined when the scenario is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowEnds {
     /// Positions of the sending and the receiving host among the hosts of the network.
@@ -103,7 +103,7 @@ fn number_settings(pairs: &mut [Pair]) {
     }
 }
 
-/// The pairs that a network has by itself.
+/// The pairs that the network itself defines.
 fn fixed_pairs(network: &Network, hosts: &[HostRef<'_>], client: Option<&str>) -> Vec<Pair> {
     if network.has_named_hosts() {
         return Vec::new();
@@ -119,7 +119,7 @@ fn fixed_pairs(network: &Network, hosts: &[HostRef<'_>], client: Option<&str>) -
     hosts.chunks_exact(2).enumerate().map(pair).collect()
 }
 
-/// What is wrong, and at which key.
+/// What is wrong, and the key that it belongs to.
 type Found = (&'static str, String);
 
 /// The ends of a flow between host a and host b of a pair, and the pair.
@@ -152,7 +152,7 @@ fn paired_ends(
     if from == to { Err(("to", to_itself(&hosts[to].name))) } else { Ok(([from, to], pair)) }
 }
 
-/// The ends of a flow between hosts with names of their own. Where two are the main ones, each has the other as its peer.
+/// The ends of a flow between named hosts. If the network has two main hosts, each is the default peer of the other.
 fn named_ends(
     flow: &Flow,
     hosts: &[HostRef<'_>],
@@ -182,7 +182,7 @@ fn named_ends(
     if ends[0] == ends[1] { Err(("to", to_itself(&hosts[ends[1]].name))) } else { Ok(ends) }
 }
 
-/// The pair of these hosts, a new one if there was none. Host a is the one that the network names first.
+/// The pair of these hosts, a new one if there was none. Host a is the one that the network lists first.
 fn pair_of(
     [from, to]: [usize; 2],
     pairs: &mut Vec<Pair>,
@@ -218,12 +218,12 @@ fn to_itself(name: &str) -> String {
     format!("`{name}` cannot send to itself")
 }
 
-/// There is no host of that name.
+/// The error for an unknown host.
 pub(super) fn unknown_host(given: &str, hosts: &[HostRef<'_>]) -> String {
     unknown("host", given, names(hosts))
 }
 
-/// There is no such thing; what is near, and what there is.
+/// The error for an unknown name, with the nearest one and the valid ones.
 pub(super) fn unknown<'a>(
     what: &str,
     given: &str,
@@ -234,7 +234,7 @@ pub(super) fn unknown<'a>(
     format!("there is no {what} `{given}`{near} {}", list(&format!("{what}s"), known))
 }
 
-/// Names after a colon, not all of them where they are many.
+/// Names after a colon; a long list is cut.
 fn list<'a>(what: &str, known: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
     let all: Vec<String> = known.map(|name| format!("`{name}`")).collect();

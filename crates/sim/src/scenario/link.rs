@@ -36,8 +36,8 @@ pub(super) fn ample_queue() -> Queue {
     Queue::DropTail(QueueLimit::Packets(10_000))
 }
 
-/// A structure with the keys of a link, and others before them. What stands in it holds for both directions, unless
-/// `forward` or `backward` say otherwise.
+/// Defines a structure with the keys of a link after its own. They hold for both directions unless `forward` or
+/// `backward` overrides them.
 macro_rules! link_keys {
     ($(#[$attribute:meta])* $visibility:vis struct $name:ident { $($keys:tt)* }) => {
         $(#[$attribute])*
@@ -53,37 +53,38 @@ macro_rules! link_keys {
             /// Bytes that the link layer adds to each packet.
             #[serde(default)]
             pub framing: ByteCount,
-            /// Largest packet that passes, IP header included; larger ones are dropped silently. Default: no limit.
+            /// Largest packet that passes, including the IP header; larger ones are dropped silently. Default:
+            /// unlimited.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub mtu: Option<ByteCount>,
             /// Queue of the transmitter. Default: drop-tail with 100 packets.
             #[serde(default)]
             pub queue: Queue,
-            /// Packets lost at random, each independently of all others.
+            /// Random packet loss, independent for each packet.
             #[serde(default)]
             pub loss: Loss,
-            /// Packets lost in bursts.
+            /// Burst losses.
             #[serde(default)]
             pub gilbert_elliott: Option<GilbertElliottConfig>,
             /// Bit errors.
             #[serde(default)]
             pub bit_errors: Option<BitErrorConfig>,
-            /// Delays that vary.
+            /// Extra delay that varies from packet to packet.
             #[serde(default)]
             pub jitter: Option<JitterConfig>,
-            /// Packets that come late.
+            /// Packets that are delayed and thus arrive out of order.
             #[serde(default)]
             pub reordering: Option<ReorderingConfig>,
-            /// Packets that come twice.
+            /// Probability with which a packet is duplicated.
             #[serde(default)]
             pub duplication: Fraction,
-            /// A file with what the link can carry over time.
+            /// A file with the capacity of the link over time.
             #[serde(default)]
             pub rate_trace: Option<TraceFile>,
-            /// What is different from host a to host b.
+            /// Values that differ from host a to host b.
             #[serde(default)]
             pub forward: LinkDirection,
-            /// What is different from host b to host a.
+            /// Values that differ from host b to host a.
             #[serde(default)]
             pub backward: LinkDirection,
         }
@@ -96,40 +97,41 @@ link_keys! {
     pub struct Link {}
 }
 
-/// What is different in one direction of a link.
+/// Values that differ in one direction of a link.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, expecting = "a table, for example { rate = \"5 Mbit/s\" }")]
 pub struct LinkDirection {
-    /// Its rate.
+    /// Rate.
     pub rate: Option<BitRate>,
-    /// Its propagation delay.
+    /// Propagation delay.
     pub delay: Option<Duration>,
-    /// Its MTU.
+    /// Largest packet that passes, including the IP header.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<ByteCount>,
-    /// Its queue.
+    /// Queue of the transmitter.
     pub queue: Option<Queue>,
-    /// Its probability of loss.
+    /// Probability of random loss.
     pub loss: Option<Fraction>,
-    /// Packets that it loses, by number: 1 is the first that reaches its far end, or would.
+    /// Packets that are lost, by number: packets count from 1 in the order in which they arrive at the far end, or
+    /// would without the loss.
     #[serde(skip_serializing_if = "PacketNumbers::is_empty")]
     pub lost_packets: PacketNumbers,
-    /// Its losses in bursts.
+    /// Burst losses.
     pub gilbert_elliott: Option<GilbertElliottConfig>,
-    /// Its bit errors.
+    /// Bit errors.
     pub bit_errors: Option<BitErrorConfig>,
-    /// Its jitter.
+    /// Jitter.
     pub jitter: Option<JitterConfig>,
-    /// Its late packets.
+    /// Packets that are delayed and thus arrive out of order.
     pub reordering: Option<ReorderingConfig>,
-    /// Its packets that come twice.
+    /// Probability with which a packet is duplicated.
     pub duplication: Option<Fraction>,
-    /// Its trace.
+    /// A file with the capacity over time.
     pub rate_trace: Option<TraceFile>,
 }
 
-/// Probability with which a packet is lost, the same for every packet.
+/// Probability of random loss, the same for every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, expecting = "a table, for example { forward = \"1 %\" }")]
@@ -140,7 +142,7 @@ pub struct Loss {
     pub backward: Fraction,
 }
 
-/// What waits for a transmitter.
+/// The queue of a transmitter.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -158,24 +160,23 @@ pub enum Queue {
     FqCodel(FqCodelConfig),
 }
 
-/// How much may wait, without what is being sent.
+/// Limit of a queue. The packet being transmitted does not count.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", expecting = "a limit, for example { packets = 100 }")]
 pub enum QueueLimit {
-    /// That many packets of any length.
+    /// Packets of any length.
     Packets(u64),
-    /// That many bytes of IP packets.
+    /// Bytes of IP packets.
     Bytes(ByteCount),
-    /// That many times the bandwidth-delay product: the rate of the direction times the round-trip propagation delay of
-    /// the path, as they are at the start.
+    /// Multiple of the bandwidth-delay product of the path at the start: rate of the direction times round-trip
+    /// propagation delay.
     Bdp(f64),
-    /// That many times the bandwidth-delay product of the link itself: the rate of the direction times its propagation
-    /// delay, one way, as they are at the start.
+    /// Multiple of the bandwidth-delay product of the link at the start: rate of the direction times one-way
+    /// propagation delay.
     LinkBdp(f64),
 }
 
-/// 100 packets.
 impl Default for Queue {
     fn default() -> Self {
         Self::DropTail(QueueLimit::Packets(100))
@@ -200,7 +201,7 @@ impl Queue {
     }
 }
 
-/// So many times what a rate carries in a time.
+/// A multiple of what a rate carries in a time.
 fn product(times: f64, rate: BitRate, time: Duration) -> Limit {
     let bits = rate.as_bits_per_second() as f64 * time.as_secs_f64();
     Limit::Bytes(ByteCount::from_bytes((times * bits / 8.0) as u64))
@@ -246,18 +247,17 @@ impl Link {
             .flatten()
     }
 
-    /// The same, to be changed.
     pub(super) fn traces_mut(&mut self) -> impl Iterator<Item = &mut TraceFile> {
         let Self { rate_trace, forward, backward, .. } = self;
         [rate_trace, &mut forward.rate_trace, &mut backward.rate_trace].into_iter().flatten()
     }
 
-    /// Propagation there and back.
+    /// Round-trip propagation delay.
     pub fn round_trip(&self) -> Duration {
         self.forward.delay.unwrap_or(self.delay) + self.backward.delay.unwrap_or(self.delay)
     }
 
-    /// Whether packets can be damaged where only their bytes tell.
+    /// Whether packets can be damaged in ways that only encoded packets show.
     pub fn needs_bytes(&self) -> bool {
         let all = [self.bit_errors, self.forward.bit_errors, self.backward.bit_errors];
         all.into_iter()

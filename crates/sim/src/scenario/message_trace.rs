@@ -1,4 +1,4 @@
-//! Lists of messages, from files beside the scenario.
+//! Message traces: files beside the scenario.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::document::{Document, DocumentError, Place, Step};
 
 use Step::{Index, Key};
 
-/// Reads the files of all flows that follow a list.
+/// Reads the files of all flows with a message trace.
 pub(super) fn load(traffic: &mut [Flow], document: &Document) -> Result<(), DocumentError> {
     for (index, flow) in traffic.iter_mut().enumerate() {
         let Source::Trace(trace) = &mut flow.source else { continue };

@@ -54,19 +54,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentError, Layer, Step};
 
-/// A complete, checked scenario. What it serializes to has every default filled in.
+/// A complete, checked scenario. Serialized, it contains every default.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Scenario {
-    /// One line saying what it shows.
+    /// What the scenario shows, in one line.
     pub title: String,
-    /// How long it runs and what part counts.
+    /// Duration and interval of measurement.
     pub run: Run,
     /// The network between the hosts.
     pub network: Network,
-    /// Hosts whose programs are real ones.
+    /// Hosts for real programs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<External>,
-    /// How it is run in real time, if studies of it are to be.
+    /// How a test bed runs it in real time, if studies do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_bed: Option<TestBed>,
     /// Pairs of hosts, each with an association.
@@ -76,27 +76,27 @@ pub struct Scenario {
     pub sctp: Vec<SctpSettings>,
     /// The associations between the hosts.
     pub association: AssociationPlan,
-    /// What is sent over it: the flows of the file, then those that they bring along in the other direction.
+    /// What is sent: the flows of the file, then those that they cause in the other direction.
     pub traffic: Vec<Flow>,
-    /// What goes wrong when.
+    /// Failures and their times.
     pub faults: Vec<Fault>,
-    /// What changes when.
+    /// Changes and their times.
     pub steps: Vec<StepPlan>,
-    /// What is written down.
+    /// What is recorded.
     pub record: Record,
 }
 
-/// How long a scenario runs and what part counts.
+/// Duration of a scenario, and the interval of measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Simulated time. A run ends earlier when every flow has come to its end.
+    /// Simulated time. A run ends earlier when all flows, or the association, have ended.
     pub duration: Duration,
     /// Seed of all random numbers.
     #[serde(default = "first_seed")]
     pub seed: u64,
-    /// Goodput counts from here, in time since the start of the run.
+    /// Start of the interval in which goodput is measured, as time since the start of the run.
     #[serde(default)]
     pub measure_from: Duration,
     /// End of the interval in which goodput is measured. Default: the end of the run.
@@ -108,11 +108,12 @@ fn first_seed() -> u64 {
     1
 }
 
-/// The file as it is written; SCTP settings are read apart because they lie in layers.
+/// A scenario file. The text is decoded in layers, since SCTP settings have presets.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct ScenarioFile {
+    /// What the scenario shows, in one line.
     title: String,
     run: Run,
     network: Network,
@@ -122,11 +123,12 @@ struct ScenarioFile {
     #[expect(dead_code, reason = "names the key; read in layers")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<SctpSettings>"))]
     sctp: Option<IgnoredAny>,
+    /// Settings of single hosts, by name.
     #[serde(default)]
     hosts: BTreeMap<String, HostFile>,
     #[serde(default)]
     association: AssociationPlan,
-    /// At least one, unless hosts are external.
+    /// Flows; at least one, unless hosts are external.
     #[serde(default)]
     traffic: Vec<Flow>,
     #[serde(default)]
@@ -137,19 +139,19 @@ struct ScenarioFile {
     record: Record,
 }
 
-/// Settings of one host only.
+/// Settings of one host.
 #[derive(Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct HostFile {
-    /// Whether its programs are real ones, which `polypath emulate` connects to the network.
+    /// Whether real programs use this host; `polypath emulate` connects them to the network.
     external: bool,
     #[cfg_attr(feature = "schema", schemars(with = "Option<SctpSettings>"))]
     sctp: Option<IgnoredAny>,
 }
 
 impl Scenario {
-    /// Reads a document and checks all that can be checked before the network is made.
+    /// Reads a document and checks all that can be checked before the network is built.
     pub(crate) fn without_network(document: &Document) -> Result<Self, DocumentError> {
         let file: ScenarioFile = document.decode(&[Layer::At(&[])])?;
         let ScenarioFile { mut network, mut association, mut traffic, .. } = file;
@@ -194,8 +196,7 @@ impl Scenario {
         [from, from.peer()].map(|host| self.sctp_of(pair, host))
     }
 
-    /// The flow that goes the other way because of this one, or because of which this one goes the other way: requests and
-    /// responses, and both directions of a meter.
+    /// The flow in the other direction that belongs to this one: request and response, or both directions of a meter.
     pub fn partner_of(&self, flow: usize) -> Option<usize> {
         let brings = |other: &Flow| other.brought_by == Some(flow);
         self.traffic.get(flow)?.brought_by.or_else(|| self.traffic.iter().position(brings))
@@ -237,20 +238,20 @@ fn settings(
     settings.collect()
 }
 
-/// Where the settings of one host only stand.
+/// The path of the SCTP settings of one host.
 fn own_settings(host: &str) -> [Step<'_>; 3] {
     [Step::Key("hosts"), Step::Key(host), Step::Key("sctp")]
 }
 
-/// The settings of one host. What decides, from first to last: its own keys, the keys of both hosts, its own preset,
-/// the preset of both. So no preset overrides a key that somebody wrote down.
+/// The settings of one host. Precedence: its own keys, the keys of both hosts, its own preset, the preset of both. A
+/// preset therefore never overrides a key of the file.
 fn sctp_of(document: &Document, host: &str) -> Result<SctpSettings, DocumentError> {
     let both = [Step::Key("sctp")];
     let own = own_settings(host);
     let preset_of_both = preset_at(document, &both)?;
     let preset_of_own = preset_at(document, &own)?;
     let defaults = sctp::defaults(preset_of_own.or(preset_of_both).unwrap_or(Preset::Cmt))?;
-    // Those of both on their own first, so that an error in them is reported under their key.
+    // The settings of both hosts are decoded first, so that an error in them is reported under their key.
     let settings = document.decode(&[Layer::At(&both), Layer::Defaults(defaults)])?;
     if !document.has(&own) {
         return Ok(settings);

@@ -1,4 +1,4 @@
-//! The network of a scenario and what goes wrong in it.
+//! The network of a scenario, and its faults and steps.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use Step::{Index, Key};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
-    /// Paths that share nothing.
+    /// Hosts a and b, and disjoint paths between them.
     Disjoint(DisjointNetwork),
     /// Pairs of hosts whose paths share routes.
     Shared(SharedNetwork),
@@ -45,8 +45,7 @@ impl Network {
         }
     }
 
-    /// Its paths of one link or several in a row, or the routes that paths of several pairs share; other networks have
-    /// none of these.
+    /// Its paths or shared routes, each a series of links; empty for other kinds of networks.
     pub fn paths(&self) -> &[WirePath] {
         match self {
             Self::Disjoint(network) => &network.paths,
@@ -55,8 +54,8 @@ impl Network {
         }
     }
 
-    /// The links that faults and steps name, and that results tell of: bottlenecks of paths and routes, core links of
-    /// dumbbells, and all links of stars and graphs.
+    /// The links that faults, steps and results name: bottlenecks of paths and routes, core links of dumbbells, and all
+    /// links of stars and graphs.
     pub fn named_links(&self) -> Vec<(Cow<'_, str>, &Link)> {
         match self {
             Self::Disjoint(_) | Self::Shared(_) => {
@@ -77,7 +76,7 @@ impl Network {
         }
     }
 
-    /// All links that are written down, but those of access, with the keys that lead to them.
+    /// All links of the file except access links, with the keys that lead to them.
     pub(super) fn written_links(&mut self) -> Vec<(Vec<Step<'static>>, &mut Link)> {
         let to = [Key("network"), Key(self.key())];
         let below = match self {
@@ -91,7 +90,7 @@ impl Network {
         below.into_iter().map(with_prefix).collect()
     }
 
-    /// Its hosts. Where they have no names of their own they are host a and host b of each pair.
+    /// Its hosts. Hosts without names are host a and host b of each pair.
     pub fn hosts(&self) -> Vec<HostRef<'_>> {
         let named = |name| HostRef { pair: "", name };
         let both = |pair| ["a", "b"].map(|name| HostRef { pair, name: Cow::Borrowed(name) });
@@ -113,7 +112,7 @@ impl Network {
         }
     }
 
-    /// Whether flows say between which hosts they are; else hosts come in pairs, each with an association.
+    /// Whether flows name their hosts. Otherwise hosts come in pairs, each with an association.
     pub fn has_named_hosts(&self) -> bool {
         match self {
             Self::Disjoint(_) | Self::Shared(_) => false,
@@ -136,7 +135,7 @@ impl Network {
         }
     }
 
-    /// Number of the hosts that are not for cross traffic; they are the first ones.
+    /// Number of hosts that are not for cross traffic; they come first.
     pub(super) fn main_hosts(&self) -> usize {
         match self {
             Self::Dumbbell(_) => 2,
@@ -145,7 +144,7 @@ impl Network {
     }
 }
 
-/// The links of paths beside access, with the keys that lead to them.
+/// The links of paths except access links, with the keys that lead to them.
 fn links_of_paths<'a>(
     to: &'static str,
     paths: &'a mut [WirePath],
@@ -165,7 +164,7 @@ fn links_of_paths<'a>(
     all
 }
 
-/// Pairs of hosts, each with an association of its own, whose paths lead over common routes.
+/// Pairs of hosts, each with an association of its own, whose paths share routes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -173,7 +172,7 @@ pub struct SharedNetwork {
     /// Version of the addresses.
     #[serde(default)]
     pub ip: IpVersion,
-    /// The routes, from the side of all hosts a to the side of all hosts b; they have no access links.
+    /// The routes, from the hosts a to the hosts b; they have no access links.
     pub routes: Vec<WirePath>,
     /// The pairs.
     pub pairs: Vec<PairNetwork>,
@@ -186,9 +185,9 @@ pub struct SharedNetwork {
 pub struct PairNetwork {
     /// Name in traffic and results.
     pub name: String,
-    /// The paths; their number is that of the addresses of each host.
+    /// The paths. Each gives both hosts an address.
     pub paths: Vec<PairPath>,
-    /// Whether the programs of both are real ones, as with `external` of a host.
+    /// Whether real programs use both hosts, as with `external` of a host. Default: `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
 }
@@ -202,11 +201,11 @@ pub struct PairPath {
     pub name: String,
     /// Name of the route.
     pub route: String,
-    /// Links from each host to the route.
+    /// Links between each host and the route.
     pub access: Access,
 }
 
-/// Hosts a and b joined by paths that share nothing: each has its own interface at both hosts.
+/// Hosts a and b, and disjoint paths between them. Each path is a network interface of both hosts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -214,7 +213,7 @@ pub struct DisjointNetwork {
     /// Version of the addresses.
     #[serde(default)]
     pub ip: IpVersion,
-    /// The paths; their number is that of the addresses of each host.
+    /// The paths. Each gives both hosts an address.
     pub paths: Vec<WirePath>,
 }
 
@@ -225,40 +224,40 @@ pub struct DisjointNetwork {
 pub struct WirePath {
     /// Name in results and captures.
     pub name: String,
-    /// Links from each host to a router of its own; without them the bottleneck joins the hosts directly.
+    /// Links between the hosts and a router at either side. Default: none, the bottleneck connects the hosts directly.
     #[serde(default)]
     pub access: Option<Access>,
-    /// Further links between host a's side and the bottleneck, with a router at either end of each.
+    /// Further links in series between host a and the bottleneck, each followed by a router. Default: none.
     #[serde(default)]
     pub before: Vec<Link>,
-    /// The link that faults and steps are about, and that results tell of.
+    /// The link that faults, steps and results refer to.
     pub bottleneck: Link,
-    /// Further links between the bottleneck and host b's side.
+    /// Further links in series between the bottleneck and host b. Default: none.
     #[serde(default)]
     pub after: Vec<Link>,
 }
 
 impl PairPath {
-    /// The whole of a path that leads over a route.
+    /// This path with the links of its route.
     pub(crate) fn over(&self, route: &WirePath) -> WirePath {
         WirePath { access: Some(self.access), ..route.clone() }
     }
 }
 
 impl WirePath {
-    /// Propagation from host a to host b and back.
+    /// Round-trip propagation delay.
     pub(crate) fn round_trip(&self) -> Duration {
         let access = self.access.map_or(Duration::ZERO, |Access { delay, .. }| delay * 4);
         self.links().fold(access, |sum, link| sum + link.round_trip())
     }
 
-    /// Its links beside those of access, from host a to host b.
+    /// Its links except access links, from host a to host b.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.before.iter().chain([&self.bottleneck]).chain(&self.after)
     }
 }
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -266,9 +265,9 @@ impl WirePath {
     expecting = "a fault, for example { outage = { path = \"path 1\", from = \"5 s\" } }"
 )]
 pub enum Fault {
-    /// The bottleneck of a path carries nothing for a time.
+    /// An outage of the bottleneck of a path.
     Outage(OutageFault),
-    /// The bottleneck of a path goes down and comes up again and again.
+    /// Repeated outages of the bottleneck of a path, at equal intervals.
     Flapping(FlappingFault),
 }
 
@@ -281,7 +280,7 @@ impl Fault {
         }
     }
 
-    /// Which way nothing passes.
+    /// Direction of the outages.
     pub fn way(&self) -> Way {
         match self {
             Self::Outage(fault) => fault.way,
@@ -300,7 +299,7 @@ impl Fault {
     }
 }
 
-/// Periodic outages of the bottleneck of a path.
+/// Outages of equal length at equal intervals, at the bottleneck of a path.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -310,16 +309,16 @@ impl Fault {
 pub struct FlappingFault {
     /// Name of the path.
     pub path: String,
-    /// When the first outage begins.
+    /// Start of the first outage.
     pub from: Instant,
-    /// How long each lasts.
+    /// Length of each outage.
     pub down: Duration,
-    /// How long the path works between two of them.
+    /// Time between two outages.
     pub up: Duration,
-    /// No outage begins from here on; missing where they go on to the end of the run.
+    /// No outage begins from here on. Default: the end of the run.
     #[serde(default)]
     pub until: Option<Instant>,
-    /// Which way nothing passes.
+    /// Direction of the outages.
     #[serde(default)]
     pub way: Way,
 }
@@ -340,7 +339,7 @@ impl FlappingFault {
     }
 }
 
-/// A time in which the bottleneck of a path carries nothing.
+/// An outage of the bottleneck of a path.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -350,17 +349,17 @@ impl FlappingFault {
 pub struct OutageFault {
     /// Name of the path.
     pub path: String,
-    /// When it begins.
+    /// Start.
     pub from: Instant,
-    /// When it ends; missing where it does not.
+    /// End. Default: never.
     #[serde(default)]
     pub until: Option<Instant>,
-    /// Which way nothing passes.
+    /// Direction of the outage.
     #[serde(default)]
     pub way: Way,
 }
 
-/// Ways along a path.
+/// Directions of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -375,13 +374,13 @@ pub enum Way {
 }
 
 impl Way {
-    /// Whether both mean a common direction.
+    /// Whether both have a direction in common.
     pub(crate) fn meets(self, other: Self) -> bool {
         self == other || self == Self::Both || other == Self::Both
     }
 }
 
-/// A change of the bottleneck of a path at a set time. What it does not name stays as it is.
+/// A change of the bottleneck of a path at a given time. Omitted values stay as they are.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -391,21 +390,21 @@ impl Way {
 pub struct StepPlan {
     /// Name of the path.
     pub path: String,
-    /// When.
+    /// Time of the change.
     pub at: Instant,
-    /// Which way it changes.
+    /// Direction of the change.
     #[serde(default)]
     pub way: Way,
-    /// The new rate.
+    /// New rate.
     #[serde(default)]
     pub rate: Option<BitRate>,
-    /// The new propagation delay, one way.
+    /// New propagation delay, one way.
     #[serde(default)]
     pub delay: Option<Duration>,
-    /// The new probability with which a packet is lost.
+    /// New probability of random loss.
     #[serde(default)]
     pub loss: Option<Fraction>,
-    /// The new MTU, IP header included.
+    /// New MTU, including the IP header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<ByteCount>,
 }

@@ -1,4 +1,4 @@
-//! Traces of links, from files beside the scenario.
+//! Traces of link capacity, from files beside the scenario.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use crate::document::{Document, DocumentError, Place, Step};
 
 use Step::Key;
 
-/// A file with what a link can carry over time.
+/// A file with the capacity of a link over time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table, for example { file = \"lte.csv\" }")]
 pub struct TraceFile {
-    /// Its name; a relative one starts from the folder of the scenario.
+    /// Name of the file, relative to the folder of the scenario.
     pub file: String,
-    /// How it is written; a file `….csv` is a table, any other one of Mahimahi.
+    /// Format of the file. Default: a table if the name ends in `.csv`, else Mahimahi's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<TraceFormat>,
-    /// What happens at the end of a table; one of Mahimahi always repeats.
+    /// What follows the end of a table. Traces of Mahimahi always repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_end: Option<AfterEnd>,
-    /// Where a run begins in it. Default: at its beginning.
+    /// Position at which a run begins. Default: the start of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<TraceBegin>,
-    /// Bytes of IP packets that each opportunity of Mahimahi carries. Default: 1500 B.
+    /// Bytes of IP packets per delivery opportunity of Mahimahi. Default: 1500 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opportunity: Option<ByteCount>,
-    /// Hash of its content. Another content is an error where it is given.
+    /// Hash of the content. If set, a file with other content is an error.
     #[serde(default)]
     pub digest: Option<String>,
     #[serde(skip)]
     content: Option<Arc<RateTrace>>,
 }
 
-/// Where in a trace a run begins.
+/// Position in a trace at which a run begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -49,19 +49,19 @@ pub struct TraceFile {
     expecting = "a place in the trace, for example { at = \"10 s\" } or \"anywhere\""
 )]
 pub enum TraceBegin {
-    /// So far into it.
+    /// This long after its start.
     At(Duration),
-    /// Anywhere, drawn for each run: all traces of a run that say so begin after the same part of their cycles, so that
-    /// traces that were recorded together stay together.
+    /// Drawn for each run. All such traces of a run are shifted by the same fraction of their length, so that traces
+    /// that were recorded together stay aligned.
     Anywhere,
 }
 
-/// How a trace is written.
+/// Format of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFormat {
-    /// Times of opportunities in ms, one in each line.
+    /// Delivery opportunities in ms, one per line.
     Mahimahi,
     /// A table of rate, delay and loss.
     Csv,
@@ -70,18 +70,18 @@ pub enum TraceFormat {
 const OPPORTUNITY: ByteCount = ByteCount::from_bytes(1_500);
 
 impl TraceFile {
-    /// What was read from it.
+    /// Its content, once it was read.
     pub fn content(&self) -> Option<Arc<RateTrace>> {
         self.content.clone()
     }
 
-    /// How it is written.
+    /// Its format.
     fn format(&self) -> TraceFormat {
         let is_table = Path::new(&self.file).extension().is_some_and(|end| end == "csv");
         self.format.unwrap_or(if is_table { TraceFormat::Csv } else { TraceFormat::Mahimahi })
     }
 
-    /// A key that the format has no use for.
+    /// A key that does not apply to its format.
     fn misplaced(&self) -> Option<(&'static str, &'static str)> {
         match self.format() {
             TraceFormat::Mahimahi if self.after_end.is_some() => {
@@ -148,14 +148,14 @@ fn load_trace(
         content =
             begun(content, begin).map_err(|message| document.complain(&at("begin"), message))?;
     }
-    // What the name of the file said is said without it, too.
+    // The format is set even if the name implied it.
     trace.format = Some(trace.format());
     trace.digest = Some(digest);
     trace.content = Some(Arc::new(content));
     Ok(())
 }
 
-/// A trace that a run can begin there; where that is drawn, it is still to be.
+/// A trace whose start is `begin`; a random start is not drawn yet.
 fn begun(content: RateTrace, begin: TraceBegin) -> Result<RateTrace, String> {
     let Some(period) = content.period() else {
         return Err("a trace that does not repeat has one begin: say after_end = \"repeat\"".into());
@@ -167,7 +167,7 @@ fn begun(content: RateTrace, begin: TraceBegin) -> Result<RateTrace, String> {
     }
 }
 
-/// The scenario with its traces as the run of this seed begins them; nothing where no trace leaves that open.
+/// The scenario with the trace positions of this seed; none if no position is random.
 pub(crate) fn drawn(scenario: &Scenario, seed: u64) -> Option<Scenario> {
     let links = scenario.network.paths().iter().flat_map(WirePath::links);
     let named = scenario.network.named_links();

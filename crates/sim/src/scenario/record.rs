@@ -1,28 +1,27 @@
-//! What is written down beside the summary of a run.
+//! What a run records beside its summary.
 
 use polypath_units::Duration;
 use serde::{Deserialize, Serialize};
 
-/// What is written down beside the summary. What is not asked for costs nothing, and nothing of it changes a run.
+/// What a run records beside its summary. Recording changes no run, and what is off costs nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Record {
     /// Interval of the time series of goodput and windows. Default: no time series.
     pub series: Option<Duration>,
-    /// Whether the series tell what waits at each bottleneck, too.
+    /// Whether time series include the queue at each bottleneck. Default: `off`.
     #[serde(skip_serializing_if = "Switch::is_off")]
     pub queues: Switch,
-    /// Interval at which the fill of the buffers is looked at for its mean.
+    /// Sampling interval of the mean buffer occupancy.
     pub occupancy: Duration,
-    /// Every change of windows, round-trip times and states of paths, of the peer's window and of the buffers, with the
-    /// time at which it happened.
+    /// Every change of windows, round-trip times, path states, the peer's receive window and buffers, with its time.
     pub changes: Switch,
-    /// What becomes of each TSN: sent, retransmitted, received, delivered, acknowledged; and stalls of the delivery.
+    /// The life of each TSN (sent, retransmitted, received, delivered, acknowledged), and delivery stalls.
     pub tsns: Detail,
-    /// Time in which buffers stop the sender, with the TSN and the path that it waits for.
+    /// Times for which full buffers blocked the sender, with the TSN and the path that it waited for.
     pub blocking: Detail,
-    /// Timeouts in a row, and how failures of paths are noticed.
+    /// Consecutive timeouts, and how outages were detected.
     pub timeouts: Detail,
 }
 
@@ -41,7 +40,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// The same without time series and lists: what the summaries of results need.
+    /// The same without time series and lists, as the summaries of results need it.
     #[must_use]
     pub fn without_lists(self) -> Self {
         let summary = |detail| if detail == Detail::List { Detail::Summary } else { detail };
@@ -56,7 +55,7 @@ impl Record {
         }
     }
 
-    /// Whether there is something that only a probe sees.
+    /// Whether anything needs a probe.
     pub(crate) fn needs_probe(&self) -> bool {
         self.changes == Switch::On
             || [self.tsns, self.blocking, self.timeouts].iter().any(|detail| *detail != Detail::Off)
@@ -68,21 +67,21 @@ impl Record {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Switch {
-    /// No.
+    /// Not recorded.
     #[default]
     Off,
-    /// Yes.
+    /// Recorded.
     On,
 }
 
 impl Switch {
-    /// Whether it is off.
+    /// Whether nothing is recorded.
     pub fn is_off(&self) -> bool {
         *self == Self::Off
     }
 }
 
-/// How much of something is recorded.
+/// Detail of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -90,8 +89,8 @@ pub enum Detail {
     /// Nothing.
     #[default]
     Off,
-    /// Sums, means and the like.
+    /// Sums, means and other statistics.
     Summary,
-    /// These, and among the series the single events.
+    /// These, and the single events among the series.
     List,
 }

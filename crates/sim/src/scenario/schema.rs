@@ -13,7 +13,7 @@ pub fn schema() -> Schema {
     schema
 }
 
-/// Makes the keys of a structure optional, and those of the structures in it: a preset supplies what a file does not name.
+/// Makes the keys of a structure and of its members optional, since presets have defaults for them.
 fn make_optional(schema: &mut Schema, name: &str) {
     let Some(Value::Object(definitions)) = schema.get_mut("$defs") else { return };
     let mut pending = vec![name.to_owned()];

@@ -10,33 +10,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::{Defaults, DocumentError};
 
-/// SCTP settings of a host. What a file does not name comes from its preset.
+/// SCTP settings of a host. Omitted keys have the value of the preset.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SctpSettings {
-    /// Where the settings begin.
+    /// The preset that supplies omitted keys.
     pub preset: Preset,
-    /// What may wait in the send buffer, unsent or unacknowledged.
+    /// Size of the send buffer: unsent and unacknowledged data.
     pub send_buffer: ByteCount,
-    /// The receive buffer, advertised as receive window.
+    /// Size of the receive buffer, which the receive window advertises.
     pub receive_buffer: ByteCount,
-    /// Path MTU, IP header included; with probes, the largest that is tried.
+    /// Path MTU, including the IP header. With probing, the largest size that is tried.
     pub mtu: ByteCount,
-    /// How the MTU of a path is found. Default: `fixed`. Routers of the simulator send no ICMP.
+    /// How the path MTU is determined. Default: `fixed`. Routers of the simulator send no ICMP messages.
     #[serde(default = "fixed", skip_serializing_if = "is_fixed")]
     pub pmtu_discovery: PmtuDiscovery,
-    /// Outbound streams to ask for.
+    /// Number of outbound streams to request.
     pub outbound_streams: u16,
-    /// Most inbound streams to accept.
+    /// Largest number of inbound streams to accept.
     pub max_inbound_streams: u16,
-    /// Which pairs of addresses become paths.
+    /// Which pairs of a local and a remote address become paths.
     pub path_pairing: PathPairing,
-    /// Whether the peer may open paths from addresses that it did not list. Default: `off`, since
-    /// simulated networks do not translate addresses.
+    /// Whether the peer may open paths from addresses that it did not list. Default: `off`, since simulated networks do
+    /// not translate addresses.
     #[serde(default, skip_serializing_if = "is_off")]
     pub address_join: AddressJoin,
-    /// Most paths.
+    /// Largest number of paths.
     pub max_paths: u8,
     /// Association.Max.Retrans.
     pub association_max_retrans: u32,
@@ -50,20 +50,20 @@ pub struct SctpSettings {
     pub heartbeat_max_burst: u32,
     /// Valid.Cookie.Life.
     pub cookie_life: Duration,
-    /// Bytes of a message with which its delivery begins before it is complete; without it, only messages larger than the receive
-    /// buffer are delivered in pieces.
+    /// Size from which a message is delivered in pieces, before it is complete. If omitted, only messages larger than
+    /// the receive buffer are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial_delivery_point: Option<ByteCount>,
-    /// User data in a chunk at most; without it, what every path carries.
+    /// Maximum user data in a chunk. If omitted, what every path carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_fragment: Option<ByteCount>,
-    /// Longest time a shutdown may take (T5-shutdown-guard); without it, 5 times RTO.Max.
+    /// Longest shutdown (T5-shutdown-guard). If omitted, 5 times RTO.Max.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown_guard: Option<Duration>,
-    /// An association shuts down after so long without user data; without it, it does not.
+    /// Time without user data after which the association shuts down. If omitted, never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autoclose: Option<Duration>,
-    /// How SCTP and CMT behave where there is a choice.
+    /// Policies: what the standard and the literature leave open.
     pub policies: Policies,
 }
 
@@ -87,14 +87,14 @@ fn is_off(join: &AddressJoin) -> bool {
     expecting = "\"off\" or a time, for example { interval = \"30 s\" }"
 )]
 pub enum Heartbeat {
-    /// HB.interval: the pause between heartbeats, added to the RTO.
+    /// HB.interval: added to the RTO, the interval between heartbeats.
     Interval(Duration),
-    /// Only to confirm addresses.
+    /// Heartbeats only confirm addresses.
     Off,
 }
 
 impl SctpSettings {
-    /// What a preset stands for.
+    /// The settings of a preset.
     pub fn of_preset(preset: Preset) -> Self {
         let AssociationConfig {
             outbound_streams,
@@ -115,14 +115,14 @@ impl SctpSettings {
             max_fragment_bytes,
             shutdown_guard,
             autoclose,
-            // Nobody translates addresses here, and paths come from the network of the scenario.
+            // Simulated networks do not translate addresses, and the scenario defines the paths.
             address_join: _,
             routes: _,
             preferred_address: _,
-            // The applications of a simulation send messages of any length, and damaged packets have to be found.
+            // Simulated applications send messages of any length, and damaged packets must be detected.
             long_messages: _,
             error_detection: _,
-            // No queue of the simulator looks at these.
+            // Queues of the simulator ignore DSCPs.
             dscp: _,
             ipv6_flow_label: _,
             // For programs.
@@ -157,8 +157,8 @@ impl SctpSettings {
         }
     }
 
-    /// The configuration of the association. Sizes beyond what the protocol can express are cut to it; scenarios are
-    /// checked for that before.
+    /// The configuration of the association. Sizes beyond what the protocol can express are reduced to it; scenarios
+    /// are checked for that before.
     pub fn association_config(&self) -> AssociationConfig {
         let cut = |size: ByteCount, most: u64| size.as_bytes().min(most);
         AssociationConfig {
@@ -201,7 +201,7 @@ impl SctpSettings {
     }
 }
 
-/// The keys of a preset as defaults of a document; made once for each preset.
+/// The keys of a preset as defaults of a document; built once per preset.
 pub(super) fn defaults(preset: Preset) -> Result<&'static Defaults, DocumentError> {
     static KNOWN: [OnceLock<Result<Defaults, DocumentError>>; Preset::ALL.len()] =
         [const { OnceLock::new() }; Preset::ALL.len()];

@@ -19,7 +19,7 @@ pub struct StarNetwork {
     pub ip: IpVersion,
     /// Names of the hosts.
     pub hosts: Vec<String>,
-    /// The networks; their number is that of the addresses of each host.
+    /// The networks. Each gives every host an address.
     pub networks: Vec<StarPlan>,
 }
 
@@ -32,7 +32,7 @@ pub struct StarPlan {
     pub name: String,
     /// The link of each host to the router; `forward` is towards the router.
     pub link: Link,
-    /// Hosts with another link.
+    /// Hosts whose link differs.
     #[serde(default)]
     pub except: Vec<StarLink>,
 }
@@ -55,14 +55,14 @@ impl StarPlan {
         own.map_or(&self.link, |own| &own.link)
     }
 
-    /// Propagation from a host with this link to another one with a like link and back.
+    /// Round-trip propagation delay between two hosts with this link.
     pub fn round_trip(link: &Link) -> Duration {
         link.round_trip() * 2
     }
 }
 
 impl StarNetwork {
-    /// The links as they are written, with the keys that lead to them.
+    /// The links of the file, with the keys that lead to them.
     pub(super) fn written_links(&mut self) -> Vec<(Vec<Step<'static>>, &mut Link)> {
         let mut all = Vec::new();
         for (index, network) in self.networks.iter_mut().enumerate() {

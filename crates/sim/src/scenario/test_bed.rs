@@ -1,26 +1,26 @@
-//! Scenarios that are run in real time, between hosts of a test bed.
+//! Scenarios that test beds run in real time.
 
 use polypath_units::ByteCount;
 use serde::{Deserialize, Serialize};
 
-/// How a test bed runs a scenario: real programs, the network stack of a kernel, and links that it shapes by token
-/// buckets. In virtual time the scenario is one as any other.
+/// How a test bed runs a scenario: with real programs, the kernel's network stack, and links shaped by token buckets.
+/// Simulations ignore it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct TestBed {
-    /// What SCTP packets travel in.
+    /// Carrier of SCTP packets.
     pub carrier: Carrier,
-    /// What the token bucket of a link lets pass at once after it was idle.
+    /// Size of the token bucket of a link: the burst that passes after an idle time.
     pub burst: ByteCount,
 }
 
-/// What SCTP packets travel in.
+/// Carrier of SCTP packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
-    /// UDP (RFC 6951): packets are 8 bytes longer.
+    /// UDP (RFC 6951), which makes packets 8 bytes longer.
     #[default]
     Udp,
     /// IP itself, protocol 132.

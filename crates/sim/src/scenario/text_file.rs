@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// A file with text.
 #[derive(Debug)]
 pub(super) struct TextFile {
-    /// As messages name it.
+    /// Name for messages.
     pub name: String,
     pub text: String,
     /// Hash of the text.
@@ -21,8 +21,8 @@ pub(super) struct TextFile {
 }
 
 impl TextFile {
-    /// Reads what the keys `file` and `digest` of the table at `steps` name. A relative name starts from the folder of the
-    /// scenario.
+    /// Reads the file that the keys `file` and `digest` of the table at `steps` name. Relative names start from the
+    /// folder of the scenario.
     pub fn beside(
         document: &Document,
         steps: &[Step<'_>],
@@ -46,7 +46,7 @@ impl TextFile {
     }
 }
 
-/// The text of at most `most` bytes. What counts is what is read: devices and pipes say nothing of their length.
+/// Text of at most `most` bytes. The length is counted while reading, since devices and pipes report none.
 fn read(source: impl Read, most: u64) -> io::Result<String> {
     let mut text = String::new();
     source.take(most + 1).read_to_string(&mut text)?;
@@ -57,8 +57,8 @@ fn read(source: impl Read, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// The folder from which a relative name starts: that of the file in which it was written, or of the document's if it
-/// comes from an edit.
+/// The folder that relative names start from: that of the file with the key, or that of the document for a key of an
+/// edit.
 fn folder(document: &Document, steps: &[Step<'_>]) -> PathBuf {
     let file = match document.place(steps) {
         Place::File { name, .. } | Place::WholeFile { name } => name,

@@ -1,4 +1,4 @@
-//! What the hosts send each other.
+//! Traffic between the hosts.
 
 use polypath_netsim::Direction;
 use polypath_proto::config::PartialReliability;
@@ -15,22 +15,22 @@ use super::transport::{TcpSettings, Transport};
 /// One of the two hosts of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum HostName {
-    /// The first end of every path.
+    /// The first end of each path.
     A,
-    /// The second.
+    /// The second end.
     B,
 }
 
 impl HostName {
-    /// Both.
+    /// Both hosts.
     pub const ALL: [Self; 2] = [Self::A, Self::B];
 
-    /// Position among the hosts.
+    /// Position in its pair.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The other one.
+    /// The other host.
     #[must_use]
     pub const fn peer(self) -> Self {
         match self {
@@ -39,7 +39,7 @@ impl HostName {
         }
     }
 
-    /// The direction of what it sends.
+    /// The direction of the packets that it sends.
     pub const fn way(self) -> Direction {
         match self {
             Self::A => Direction::Forward,
@@ -58,13 +58,13 @@ pub struct Flow {
     /// The pair of hosts. Default: the first.
     #[serde(default)]
     pub pair: Option<String>,
-    /// The sending host. Default: host a, or the first of two hosts with names of their own.
+    /// The sending host. Default: host a, or the first of two named hosts.
     #[serde(default)]
     pub from: Option<String>,
-    /// The receiving host. It may be missing where there is only one other than the sending host.
+    /// The receiving host. Default: the other host, if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// What carries it.
+    /// Transport protocol.
     #[serde(default)]
     pub transport: Transport,
     /// The path of a flow without association. Default: the first.
@@ -73,40 +73,40 @@ pub struct Flow {
     /// Settings of a TCP connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSettings>,
-    /// What these names mean.
+    /// The hosts that these names stand for.
     #[serde(skip)]
     pub ends: FlowEnds,
-    /// When the first message is offered, if the association is established by then.
+    /// Start of the source. The first message is sent once the association is established.
     #[serde(default)]
     pub start: Duration,
-    /// When the source stops. Default: never.
+    /// End of the source. Default: never.
     #[serde(default)]
     pub stop: Option<Duration>,
-    /// What is sent.
+    /// The source of the messages.
     pub source: Source,
-    /// Length of a message, for sources that do not say it themselves; the last one of a file may be shorter.
+    /// Length of a message, for sources that do not define it; the last message of a file may be shorter.
     #[serde(default)]
     pub message_size: Option<Distribution<ByteCount>>,
-    /// Messages of a source with a clock that wait for the transport at most; what comes then is dropped.
+    /// Maximum number of messages that wait for the transport; further ones are dropped. Only for sources with a clock.
     #[serde(default = "default_queue")]
     pub queue: u32,
-    /// Whether messages of a stream wait for each other.
+    /// Order of delivery within a stream.
     #[serde(default)]
     pub delivery: Delivery,
-    /// Streams that the messages go round.
+    /// Number of streams; messages take them in turn.
     #[serde(default = "one_stream")]
     pub streams: u16,
-    /// The first of them.
+    /// The first stream.
     #[serde(default)]
     pub first_stream: u16,
     /// Reliability of the messages. Default: `policies.partial_reliability`.
     #[serde(default)]
     pub reliability: Option<PartialReliability>,
-    /// What the streams are to the sender's stream scheduler, from the first one on: priorities or weights. Those that
-    /// are missing have the scheduler's default.
+    /// Priorities or weights for the sender's stream scheduler, from the first stream on. Further streams have the
+    /// scheduler's default.
     #[serde(default)]
     pub stream_values: Vec<u16>,
-    /// For a flow that another one brings along, the position of that one.
+    /// In a flow that another one causes, the index of that one.
     #[serde(skip)]
     pub brought_by: Option<usize>,
 }
@@ -150,12 +150,12 @@ impl Flow {
         self.transport == Transport::Sctp && (self.ends.pair, self.ends.from) == (pair, host)
     }
 
-    /// Streams with what they are to the stream scheduler.
+    /// Streams with their values for the stream scheduler.
     pub fn valued_streams(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         (self.first_stream..).zip(self.stream_values.iter().copied())
     }
 
-    /// What it carries, without the streams, over an association that begins at `connect`.
+    /// Its messages, without streams, over an association that is initiated at `connect`.
     pub fn spec(&self, connect: Duration) -> FlowSpec {
         let (start, stop) = match &self.source {
             Source::Netperfmeter(of) => (connect + of.start, Some(connect + of.stop)),
@@ -190,12 +190,12 @@ impl Flow {
         }
     }
 
-    /// Whether messages may be given up because the source says so.
+    /// Whether the source has messages that may be abandoned.
     pub fn has_unreliable_messages(&self) -> bool {
         matches!(&self.source, Source::Netperfmeter(of) if of.unreliable != Fraction::ZERO)
     }
 
-    /// From when to when its deliveries count.
+    /// The interval in which its deliveries count.
     pub fn measured(&self, scenario: &Scenario) -> (Instant, Instant) {
         let run = &scenario.run;
         let mut from = run.measure_from;
@@ -208,7 +208,7 @@ impl Flow {
         (Instant::ZERO + from, Instant::ZERO + until)
     }
 
-    /// The flow that it brings along in the other direction, if it does; it is number `index` of its scenario.
+    /// The flow that it causes in the other direction, if any. `index` is its own index in the scenario.
     pub(super) fn reverse(&self, index: usize) -> Option<Self> {
         let (word, source, message_size) = match &self.source {
             Source::RequestResponse(of) => ("response", Source::Responses(of.responses()), None),

@@ -1,21 +1,21 @@
-//! What carries a flow.
+//! Transport protocols of flows.
 
 use polypath_units::{BitRate, ByteCount, Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{Flow, Link, Network, Scenario};
 
-/// What carries a flow.
+/// Transport protocol of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// The association between its hosts.
+    /// SCTP: the association between its hosts.
     #[default]
     Sctp,
-    /// Datagrams over one path.
+    /// UDP, over one path.
     Udp,
-    /// A TCP connection over one path.
+    /// TCP, over one path.
     Tcp,
 }
 
@@ -30,18 +30,18 @@ impl Transport {
     }
 }
 
-/// A TCP connection.
+/// Settings of a TCP connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct TcpSettings {
     /// Congestion control.
     pub congestion: TcpCongestion,
-    /// What may wait to be sent or acknowledged.
+    /// Size of the send buffer.
     pub send_buffer: ByteCount,
-    /// The largest window that the receiver offers.
+    /// Largest receive window.
     pub receive_buffer: ByteCount,
-    /// How long an acknowledgement waits for a second segment.
+    /// Longest delay of an acknowledgement that waits for a second segment.
     pub ack_delay: Duration,
 }
 
@@ -69,7 +69,8 @@ impl Default for TcpSettings {
 }
 
 impl Scenario {
-    /// Whether the hosts of a pair have an association: unless all that goes between them goes without, or one is external.
+    /// Whether the hosts of a pair have an association: not if all flows between them use UDP or TCP, or one is
+    /// external.
     pub fn has_association(&self, pair: usize) -> bool {
         let hosts = self.pairs.get(pair).map(|pair| pair.hosts).into_iter().flatten();
         if hosts.into_iter().any(|host| self.is_external(host)) {
@@ -85,12 +86,12 @@ impl Scenario {
         u32::try_from(mtu[0].min(mtu[1])).unwrap_or(u32::MAX)
     }
 
-    /// Names of the paths between the hosts of a flow, where the network says them.
+    /// Names of the paths between the hosts of a flow, if the network names them.
     pub(super) fn paths_of(&self, flow: &Flow) -> Option<Vec<&str>> {
         self.paths_of_pair(flow.ends.pair)
     }
 
-    /// Names of the paths between the hosts of a pair, where the network says them.
+    /// Names of the paths between the hosts of a pair, if the network names them.
     pub(super) fn paths_of_pair(&self, pair: usize) -> Option<Vec<&str>> {
         match &self.network {
             Network::Disjoint(plan) => {
@@ -107,7 +108,7 @@ impl Scenario {
         }
     }
 
-    /// Rate of the bottleneck on the way of a flow, where the network says which link that is.
+    /// Rate of the bottleneck of a flow, if the network defines one.
     pub fn bottleneck_of(&self, flow: &Flow) -> Option<BitRate> {
         let name = flow.path.as_deref();
         let is_it = |known: &str| name.is_none_or(|name| name == known);
@@ -121,7 +122,7 @@ impl Scenario {
                 &plan.routes.iter().find(|route| route.name == path.route)?.bottleneck
             }
             Network::Dumbbell(plan) => {
-                // Hosts for cross traffic are at one core, the others at all.
+                // Hosts for cross traffic are connected to one core, the others to all.
                 let hosts = self.network.hosts();
                 let host = hosts.get(flow.ends.hosts[0])?;
                 let at_one = plan.paths.iter().find(|path| {

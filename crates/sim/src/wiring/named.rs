@@ -1,4 +1,4 @@
-//! Networks whose hosts have names: how they are made, and which paths lead between their hosts.
+//! Networks with named hosts: how they are built, and the paths between their hosts.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ use crate::scenario::{
     DumbbellNetwork, DumbbellPath, GraphNetwork, Pair, Scenario, StarNetwork, StarPlan,
 };
 
-/// The hosts of a network, and the links that results tell of.
+/// The hosts of a network, and the links in results.
 type Made = (Vec<WiredHost>, Vec<Bottleneck>);
 
 pub(super) fn wire_star(
@@ -69,7 +69,7 @@ pub(super) fn wire_graph(
     finish(made, scenario, builder)
 }
 
-/// Adds a graph; `names` are those of the network and of the link of an address.
+/// Adds a graph. `names` returns the names of the network and of the link of an address.
 fn add_graph(
     graph: &Graph,
     names: impl Fn(&GraphAddress) -> [String; 2],
@@ -137,7 +137,7 @@ pub(super) fn wire_dumbbell(
     finish((hosts, bottlenecks), scenario, builder)
 }
 
-/// A dumbbell of a run.
+/// A dumbbell for one run.
 fn dumbbell(path: &DumbbellPath, scenario: &Scenario, streams: &Streams) -> DumbbellConfig {
     let round_trip = path.round_trip();
     let access = Duplex::from(path.access.channel(round_trip));
@@ -171,7 +171,7 @@ fn finish(
     Ok(Wired { hosts, pairs, bottlenecks, oracles, routes: Some(routes) })
 }
 
-/// The paths between the hosts of a pair, with what they do to packets.
+/// The paths between the hosts of a pair, with their impairments.
 fn paths(
     pair: &Pair,
     hosts: &[WiredHost],
@@ -198,15 +198,15 @@ fn paths(
     (Disjoint { a: a.node, b: b.node, paths }, configs)
 }
 
-/// Two addresses with the ways there and back.
+/// Two addresses, and the routes in both directions.
 struct Found<'a> {
     ends: [&'a HostAddress; 2],
     ways: [Way; 2],
 }
 
-/// Which addresses of two hosts make paths: each with one that it reaches over its own interface and that reaches it so.
-/// The first ones are those that nobody has yet, so that pairing by index finds the same paths; addresses that are left
-/// over then go with any.
+/// Pairs addresses of two hosts into paths. Each address is paired with one that it can reach, and be reached from,
+/// over its own interface. Unused addresses are paired first, so that pairing by index finds the same paths; the
+/// remaining addresses are then paired with any.
 fn matching<'a>(a: &'a [HostAddress], b: &'a [HostAddress], routes: &Routes) -> Vec<Found<'a>> {
     let [a, b] = [a, b].map(|own| {
         let mut own: Vec<&HostAddress> = own.iter().collect();
@@ -236,7 +236,7 @@ fn matching<'a>(a: &'a [HostAddress], b: &'a [HostAddress], routes: &Routes) -> 
     found
 }
 
-/// Names of paths: of their network where these differ, else of the link at one end or at both.
+/// Names of paths: those of their networks if these differ, else of the links at one or both ends.
 fn names(paths: &[Found<'_>]) -> Vec<String> {
     let link = |end: usize| move |path: &Found<'_>| path.ends[end].link.clone();
     let both = |path: &Found<'_>| match path.ends.map(|end| end.link.as_str()) {
@@ -259,8 +259,8 @@ fn channel_config(channel: ChannelId, builder: &NetworkBuilder) -> Option<&Chann
     })
 }
 
-/// What the links of a path do to packets. Where the way back is another one, links that only one of them has do nothing in
-/// the other direction.
+/// The impairments of the links of a path. If the return route differs, a link that only one direction uses affects
+/// only that direction.
 fn path_config(name: String, there: &Way, back: &Way, builder: &NetworkBuilder) -> PathConfig {
     let nothing = || ChannelConfig::new(BitRate::from_gbit(1_000_000), Duration::ZERO);
     let config = |channel: &ChannelId| channel_config(*channel, builder).cloned();

@@ -1,4 +1,4 @@
-//! Cross traffic as in `natarajan`, section III-B: generators with Pareto times and packet sizes of the Internet, up to a
+//! Cross traffic as in `natarajan`, section III-B: Pareto on/off generators with packet sizes of the Internet, up to a
 //! load of a link.
 
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
@@ -6,8 +6,8 @@ use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 use super::{ParetoOnOff, Problem, on_off, problem, under};
 use crate::Distribution;
 
-/// Background packets. All but the load has a default: eight generators and the mix of sizes are the paper's, times and
-/// shape those that ns-2 has as default.
+/// Background packets. Number of generators and mix of sizes default to those of the paper, times and shape to those of
+/// ns-2.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -18,19 +18,19 @@ use crate::Distribution;
 pub struct CrossTraffic {
     /// Mean load of the bottleneck, counted in IP packets.
     pub load: Fraction,
-    /// The rate that the load is a part of; default: that of the bottleneck.
+    /// The link rate that the load refers to. Default: that of the bottleneck.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub link: Option<BitRate>,
-    /// Generators that share it.
+    /// Number of generators that share the load.
     #[cfg_attr(feature = "serde", serde(default = "eight"))]
     pub generators: u32,
-    /// Mean time that a generator is on.
+    /// Mean length of an on time.
     #[cfg_attr(feature = "serde", serde(default = "on_off::half_a_second"))]
     pub on: Duration,
-    /// Mean time that it is off.
+    /// Mean length of an off time.
     #[cfg_attr(feature = "serde", serde(default = "on_off::half_a_second"))]
     pub off: Duration,
-    /// Shape of both times.
+    /// Shape of the Pareto distribution of both times.
     #[cfg_attr(feature = "serde", serde(default = "on_off::usual_shape"))]
     pub shape: f64,
     /// Lengths of IP packets.

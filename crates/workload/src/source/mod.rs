@@ -1,4 +1,4 @@
-//! What a flow sends: one file per kind of traffic.
+//! Sources of flows: one file per kind of traffic.
 
 mod cross_traffic;
 mod netperfmeter;
@@ -23,7 +23,7 @@ pub(crate) use on_off::OnOffArrivals;
 pub(crate) use rate::{ConstantArrivals, PoissonArrivals};
 pub(crate) use trace::TraceArrivals;
 
-/// What a flow sends.
+/// Source of a flow.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -35,24 +35,24 @@ pub(crate) use trace::TraceArrivals;
     )
 )]
 pub enum Source {
-    /// As much as the transport takes, without end.
+    /// As much as the transport accepts, without end.
     Saturated,
-    /// That many bytes, as fast as the transport takes them.
+    /// A file of this size, as fast as the transport accepts it.
     File(ByteCount),
-    /// Messages at equal distances.
+    /// Messages at a constant rate.
     Constant(SteadyRate),
-    /// Messages that come independently of each other.
+    /// Messages as a Poisson process.
     Poisson(SteadyRate),
-    /// Bursts and pauses with heavy tails: together, long-range dependent traffic.
+    /// On/off sources with heavy-tailed times; together, long-range dependent traffic.
     ParetoOnOff(ParetoOnOff),
-    /// Background packets up to a load of the link.
+    /// Background packets up to a given load of the link.
     CrossTraffic(CrossTraffic),
-    /// Requests, each of which waits for the response to the one before.
+    /// Requests, each sent after the response to the previous one.
     RequestResponse(RequestResponse),
-    /// What answers the requests of another flow; made from that flow, never written down.
+    /// Responses to the requests of another flow; derived from that flow, not a value in files.
     #[cfg_attr(feature = "serde", serde(skip_deserializing))]
     Responses(Responses),
-    /// Messages from a list.
+    /// Messages of a trace.
     Trace(TraceSource),
     /// The traffic of the measuring tool NetPerfMeter.
     Netperfmeter(NetPerfMeter),

@@ -6,7 +6,7 @@ use super::{Arrival, Problem, problem, under};
 use crate::Distribution;
 use crate::random::Stream;
 
-/// A flow of NetPerfMeter, with the defaults of the paper. Times count from the beginning of the association.
+/// A flow of NetPerfMeter, with the defaults of the paper. Times are relative to the start of the association.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -15,29 +15,29 @@ use crate::random::Stream;
     serde(default, deny_unknown_fields)
 )]
 pub struct NetPerfMeter {
-    /// Frames per second, drawn for each frame; zero for as much as the transport takes.
+    /// Frames per second, drawn for each frame; zero: as much as the transport accepts.
     pub frame_rate: Distribution<Frequency>,
-    /// Length of a frame; zero turns the flow off.
+    /// Length of a frame; zero: no traffic in this direction.
     pub frame_size: Distribution<ByteCount>,
-    /// Frames that are longer go as several messages.
+    /// Maximum length of a message; longer frames are divided.
     pub max_message_size: ByteCount,
-    /// Part of the messages that are unordered, each drawn independently.
+    /// Fraction of unordered messages, drawn independently.
     pub unordered: Fraction,
-    /// Part of the messages that are never retransmitted, each drawn independently.
+    /// Fraction of messages that are never retransmitted, drawn independently.
     pub unreliable: Fraction,
-    /// Beginning of the transmission.
+    /// Start of the transmission.
     pub start: Duration,
-    /// Goodput counts from here.
+    /// Start of the measurement of goodput.
     pub reset: Duration,
     /// End of the transmission and of the measurement.
     pub stop: Duration,
-    /// Times since the start at which the flow goes on, off, on and so forth; on from the start where there are none.
+    /// Times since the start at which the flow turns on, off, on and so on. Default (empty): on from the start.
     pub on_off: Vec<Duration>,
     /// Direction of the data.
     pub direction: Direction,
 }
 
-/// Which host sends.
+/// Direction of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -46,10 +46,10 @@ pub struct NetPerfMeter {
     serde(rename_all = "kebab-case")
 )]
 pub enum Direction {
-    /// The one that the flow names.
+    /// From the flow's sender to its receiver.
     #[default]
     OneWay,
-    /// Both, alike.
+    /// In both directions, with the same settings.
     BothWays,
 }
 

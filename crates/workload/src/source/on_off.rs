@@ -1,7 +1,7 @@
-//! Sources that are on and off for times with heavy tails.
+//! On/off sources with heavy-tailed times.
 //!
-//! Many of them together make traffic that looks alike on every time scale (Willinger et al. 1997), as that of data
-//! networks does; the generator of ns-2 (`Application/Traffic/Pareto`) has the same parameters.
+//! The sum of many such sources is self-similar (Willinger et al. 1997), as in data networks; the generator of ns-2
+//! (`Application/Traffic/Pareto`) has the same parameters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ use super::{Arrival, Problem, problem};
 use crate::Distribution;
 use crate::random::{self, Stream};
 
-/// Sources that send at a rate while they are on.
+/// On/off sources: each sends at a constant rate while it is on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -23,16 +23,16 @@ use crate::random::{self, Stream};
 pub struct ParetoOnOff {
     /// User data per second of one source while it is on.
     pub rate: BitRate,
-    /// Mean time that it is on.
+    /// Mean length of an on time.
     #[cfg_attr(feature = "serde", serde(default = "half_a_second"))]
     pub on: Duration,
-    /// Mean time that it is off.
+    /// Mean length of an off time.
     #[cfg_attr(feature = "serde", serde(default = "half_a_second"))]
     pub off: Duration,
-    /// Shape of both times; above 1, and below 2 for traffic that is long-range dependent.
+    /// Shape of the Pareto distribution of both times: above 1, and below 2 for long-range dependent traffic.
     #[cfg_attr(feature = "serde", serde(default = "usual_shape"))]
     pub shape: f64,
-    /// How many sources send independently of each other.
+    /// Number of independent sources.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub sources: u32,
 }

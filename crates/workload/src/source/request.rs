@@ -1,11 +1,11 @@
-//! A client that asks and a server that answers.
+//! Requests of a client and responses of a server.
 
 use polypath_units::{ByteCount, Duration};
 
 use super::{Problem, problem, under};
 use crate::Distribution;
 
-/// The client's side. Requests have the message size of the flow.
+/// A client. Requests have the message size of the flow.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -19,13 +19,13 @@ pub struct RequestResponse {
     /// Time from a response to the next request.
     #[cfg_attr(feature = "serde", serde(default = "no_time"))]
     pub think: Distribution<Duration>,
-    /// Time that the server takes.
+    /// Service time of the server.
     #[cfg_attr(feature = "serde", serde(default = "no_time"))]
     pub service: Distribution<Duration>,
-    /// Requests that can be under way at once.
+    /// Maximum number of outstanding requests.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub concurrent: u32,
-    /// Requests altogether; default: without end.
+    /// Total number of requests. Default: unlimited.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub requests: Option<u64>,
 }
@@ -40,14 +40,14 @@ fn one() -> u32 {
     1
 }
 
-/// The server's side.
+/// A server.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Responses {
     /// Length of a response.
     pub size: Distribution<ByteCount>,
-    /// Time that the server takes.
+    /// Service time.
     pub service: Distribution<Duration>,
 }
 

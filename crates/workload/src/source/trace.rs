@@ -1,4 +1,4 @@
-//! Messages from a list, as a table of times and lengths.
+//! Message traces: tables of times and lengths.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::Delivery;
     serde(deny_unknown_fields, expecting = "a table, for example { file = \"messages.csv\" }")
 )]
 pub struct TraceSource {
-    /// Its name; a relative one starts from the folder of the scenario.
+    /// Name of the file, relative to the folder of the scenario.
     pub file: String,
     /// What follows the last message.
     #[cfg_attr(feature = "serde", serde(default))]
     pub after_end: AfterEnd,
-    /// Hash of its content. Another content is an error where it is given.
+    /// Hash of the content. If set, a file with other content is an error.
     #[cfg_attr(feature = "serde", serde(default))]
     pub digest: Option<String>,
     /// What was read from it.
@@ -29,7 +29,7 @@ pub struct TraceSource {
     pub content: Option<Arc<MessageTrace>>,
 }
 
-/// What follows the last message of a list.
+/// What follows the last message of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -41,7 +41,7 @@ pub enum AfterEnd {
     /// Nothing.
     #[default]
     Stop,
-    /// The first one again, after the time that lies before the last one.
+    /// The first message again, after the interval between the last two.
     Repeat,
 }
 

@@ -26,6 +26,10 @@ pub(super) struct PresetEntry {
 #[derive(Debug, Serialize)]
 pub(super) struct PolicyEntry {
     pub(super) key: &'static str,
+    /// Who changes it.
+    pub(super) level: &'static str,
+    /// The side that acts on it.
+    pub(super) side: &'static str,
     pub(super) meaning: &'static str,
     pub(super) source: &'static str,
     /// The names it can have; empty for a quantity.
@@ -88,8 +92,9 @@ fn entry(key: &PolicyKey, settings: &[(&'static str, Value)]) -> Result<PolicyEn
         let value = policies.pointer(&pointer).with_context(|| format!("no key {}", key.key))?;
         defaults.insert(*preset, as_toml(value));
     }
-    let PolicyKey { key, meaning, source, .. } = *key;
-    Ok(PolicyEntry { key, meaning, source, values, quantity, defaults })
+    let PolicyKey { key, level, side, meaning, source, .. } = *key;
+    let (level, side) = (level.name(), side.name());
+    Ok(PolicyEntry { key, level, side, meaning, source, values, quantity, defaults })
 }
 
 fn as_toml(value: &Value) -> String {

@@ -2,11 +2,51 @@
 
 use std::fmt::Write;
 
+use polypath::config::PolicyLevel;
+
 use super::catalog::{Catalog, PolicyEntry, ValueEntry};
 use crate::table::Width;
 
 /// Most columns of a terminal page.
 const WIDEST: usize = 100;
+
+/// The preset with which tables compare the others.
+const BASE: &str = "cmt";
+
+const INTRODUCTION: &str = "\
+<!-- made by `polypath policies --markdown`; a test compares the two -->
+# Policies
+
+For users, operators and researchers who change the behaviour of the stack. Here you find every policy with its values, what each preset sets, and \
+the side of an association that acts on it.
+
+Every choice that SCTP or CMT leaves open has a key below `[sctp.policies]` in scenario files, and below `policies.` in `--set`.
+A preset sets all of them; `polypath policies` prints this page.
+
+## Presets
+
+| preset | what it is |
+| --- | --- |
+";
+
+const ABOUT_TABLES: &str = "
+## Keys and presets
+
+The tables have one row for each key, by the level of those who change it. An empty cell means the same value as in `cmt`, and `none` that the \
+key is unset.
+
+A *side* is the sender of user data, its receiver, or both. With data in both directions, each side is sender and receiver. A key \
+changes nothing at an end without its role. An extension of the protocol needs its key at both ends.
+";
+
+const LEVELS: [(PolicyLevel, &str); 3] = [
+    (PolicyLevel::User, "What users and programs choose for their traffic."),
+    (PolicyLevel::Operator, "What operators adapt to their hosts and networks."),
+    (
+        PolicyLevel::Research,
+        "Mechanisms and their variants, to be compared in studies. Other users leave these to the preset.",
+    ),
+];
 
 /// The columns of a page.
 #[derive(Clone, Copy)]
@@ -41,6 +81,7 @@ pub(super) fn terminal(catalog: &Catalog, width: Width) -> String {
             paragraph(&mut page, &format!("{value}: {presets}"), 4, width);
         }
         paragraph(&mut page, &format!("from {}", policy.source), 4, width);
+        paragraph(&mut page, &format!("level {}, side {}", policy.level, policy.side), 4, width);
         page.push('\n');
     }
     page.push_str("Presets\n");
@@ -56,15 +97,13 @@ pub(super) fn terminal(catalog: &Catalog, width: Width) -> String {
 
 /// The page of the documentation.
 pub(super) fn markdown(catalog: &Catalog) -> String {
-    let mut page = String::from(
-        "<!-- made by `polypath policies --markdown`; a test compares the two -->\n\
-         # Policies\n\n\
-         Every choice that SCTP or CMT leaves open has a key below `[sctp.policies]` in scenario files, and below \
-         `policies.` in `--set`.\nA preset sets all of them; `polypath policies` prints this page.\n\n\
-         ## Presets\n\n| preset | what it is |\n| --- | --- |\n",
-    );
+    let mut page = INTRODUCTION.to_owned();
     for preset in &catalog.presets {
         let _ = writeln!(page, "| `{}` | {} |", preset.name, preset.meaning);
+    }
+    page.push_str(ABOUT_TABLES);
+    for (level, meaning) in LEVELS {
+        table(&mut page, catalog, level.name(), meaning);
     }
     page.push_str("\n## Keys\n");
     for policy in &catalog.policies {
@@ -79,9 +118,46 @@ pub(super) fn markdown(catalog: &Catalog) -> String {
         for (value, presets) in by_value(policy) {
             let _ = writeln!(page, "`{value}` in {presets}.  ");
         }
+        let _ = writeln!(page, "Level: {}. Side: {}.  ", policy.level, policy.side);
         let _ = writeln!(page, "Source: {}.", policy.source);
     }
     page
+}
+
+/// The keys of a level with what each preset sets.
+fn table(page: &mut String, catalog: &Catalog, level: &str, meaning: &str) {
+    let _ = write!(page, "\n### Level {level}\n\n{meaning}\n\n| key | side | `{BASE}` |");
+    let others: Vec<&str> =
+        catalog.presets.iter().map(|preset| preset.name).filter(|name| *name != BASE).collect();
+    for name in &others {
+        let _ = write!(page, " `{name}` |");
+    }
+    let _ = write!(page, "\n| --- | --- |{}\n", " --- |".repeat(catalog.presets.len()));
+    for policy in catalog.policies.iter().filter(|policy| policy.level == level) {
+        let base = policy.defaults.get(BASE).map_or("", String::as_str);
+        let _ =
+            write!(page, "| [`{0}`](#{1}) | {2} |", policy.key, anchor(policy.key), policy.side);
+        let _ = write!(page, " {} |", cell(base));
+        for name in &others {
+            match policy.defaults.get(name) {
+                Some(value) if value != base => {
+                    let _ = write!(page, " {} |", cell(value));
+                }
+                _ => page.push_str(" |"),
+            }
+        }
+        page.push('\n');
+    }
+}
+
+/// A value in a table, without its quotation marks.
+fn cell(value: &str) -> String {
+    format!("`{}`", value.trim_matches('"'))
+}
+
+/// What readers' programs make of the heading of a key.
+fn anchor(key: &str) -> String {
+    key.replace('.', "")
 }
 
 /// The values that presets set, each with its presets; the one of most presets first, as "all others" if it has more

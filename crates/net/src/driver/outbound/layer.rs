@@ -1,4 +1,4 @@
-//! Packets that wait for a lower layer of the program's own.
+//! Packets that wait for a lower layer of the program.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::stats::EndpointStats;
 pub(super) struct LayerQueue {
     packets: VecDeque<Bytes>,
     bytes: usize,
-    /// Packets that waited and are gone.
+    /// Number of packets that have left the queue.
     gone: u64,
 }
 
@@ -26,7 +26,7 @@ impl LayerQueue {
         self.gone
     }
 
-    /// Number of the last packet that waits or has waited.
+    /// Number of the last packet that has entered the queue.
     pub(super) fn last(&self) -> u64 {
         self.gone + self.packets.len() as u64
     }

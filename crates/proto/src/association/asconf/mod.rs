@@ -1,5 +1,5 @@
-//! Dynamic address reconfiguration (ASCONF, RFC 5061): what an association keeps for it. [`own`] tells the peer of addresses of
-//! this side, [`peer`] does what the peer asks for.
+//! Dynamic address reconfiguration (ASCONF, RFC 5061): the state of an association. [`own`] announces addresses of this
+//! side, [`peer`] carries out requests of the peer.
 
 mod own;
 mod peer;
@@ -27,7 +27,7 @@ pub(super) struct AddressChanges {
     trials: Trials,
     /// Addresses of this side that the peer has not acknowledged.
     unannounced: SmallVec<[IpAddr; 2]>,
-    /// The address that was lost when there was no other: it is deleted when there is one.
+    /// An address that was lost while it was the only one: it is deleted once there is another one.
     lost: Option<IpAddr>,
     /// The address that the peer has named in the handshake, until that is over.
     preferred: Option<IpAddr>,
@@ -43,8 +43,8 @@ struct AsconfCounts {
 }
 
 impl Association {
-    /// Begins anew with a peer whose first TSN is `peer_tsn`, if both sides have it, and authentication (RFC 5061 section 4.2.7)
-    /// unless the policy does without.
+    /// Starts with a peer whose first TSN is `peer_tsn`, if both sides have the extension, and authentication (RFC 5061
+    /// section 4.2.7) unless the policy makes it optional.
     pub(super) fn settle_address_changes(&mut self, extensions: Capabilities, peer_tsn: u32) {
         self.address_changes = None;
         if !extensions.contains(Capabilities::ASCONF | Capabilities::ASCONF_ACK) {
@@ -93,8 +93,8 @@ impl Association {
         self.address_changes.as_ref().is_some_and(|own| own.unannounced.contains(&address))
     }
 
-    /// Whether an ABORT that came to this address is ignored: the peer may have deleted it already, and found a packet out of
-    /// the blue that was sent before (RFC 5061 section 5.3.1).
+    /// Whether an ABORT to this address is ignored: the peer may have deleted the address already, and received an
+    /// earlier packet out of the blue (RFC 5061 section 5.3.1).
     pub(super) fn is_being_deleted(&self, address: IpAddr) -> bool {
         self.address_changes.as_ref().is_some_and(|own| own.requests.is_deleting(address))
     }
@@ -104,7 +104,7 @@ impl Association {
         self.address_changes.as_mut().is_none_or(|own| own.trials.take(address))
     }
 
-    /// Until when nothing goes to an address of the peer that has not answered.
+    /// Until when nothing is sent to an address of the peer that has not answered.
     pub(super) fn trial_over_until(&self, address: IpAddr) -> Option<Instant> {
         self.address_changes.as_ref()?.trials.over_until(address)
     }

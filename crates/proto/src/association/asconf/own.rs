@@ -1,4 +1,4 @@
-//! What this side tells the peer of its addresses (RFC 5061 sections 5.1 and 5.3).
+//! Announcements of this side's addresses (RFC 5061 sections 5.1 and 5.3).
 
 use core::net::IpAddr;
 
@@ -17,12 +17,12 @@ use crate::{
 };
 
 impl Association {
-    /// Asks the peer to prefer an address of this side for what it sends (RFC 5061 section 4.2.4; `SCTP_SET_PEER_PRIMARY_ADDR`).
-    /// [`Event::LocalAddress`] follows, or [`Event::AddressChangeRefused`].
+    /// Requests the peer to prefer an address of this side for what it sends (RFC 5061 section 4.2.4;
+    /// `SCTP_SET_PEER_PRIMARY_ADDR`). [`Event::LocalAddress`] or [`Event::AddressChangeRefused`] follows.
     ///
     /// # Errors
     ///
-    /// If one of both sides does not have it, the peer does not know the address, or too many requests wait.
+    /// One side lacks the extension, the peer does not know the address, or too many requests are pending.
     pub fn set_peer_primary(&mut self, address: IpAddr) -> Result<(), AddressChangeError> {
         if !matches!(self.state.phase(), Some(ConnectedPhase::Established)) {
             return Err(AddressChangeError::NotEstablished);
@@ -44,7 +44,7 @@ impl Association {
         Ok(())
     }
 
-    /// Whether the peer can be told of addresses of this side.
+    /// Whether addresses of this side can be announced to the peer.
     pub fn can_change_addresses(&self) -> bool {
         let own = self.address_changes.as_ref();
         own.is_some_and(|own| own.requests.may_ask_for(AddressChange::Added))
@@ -56,7 +56,7 @@ impl Association {
         let Some(own) = &mut self.address_changes else { return };
         let change = AddressChange::Added;
         if own.requests.take_back(AddressRequest::new(change, address)) {
-            // The peer was not asked to forget it yet.
+            // The peer has not been requested to delete it yet.
         } else if own.requests.push(AddressRequest { change, address, by_source }) {
             own.unannounced.push(address);
         } else {
@@ -98,7 +98,7 @@ impl Association {
         }
     }
 
-    /// Whether a translator stands for the address: the peer is elsewhere, and sees another one.
+    /// Whether a translator hides the address: the peer sees another one.
     fn is_hidden(&self, address: IpAddr) -> bool {
         is_private(address)
             && self
@@ -107,7 +107,7 @@ impl Association {
                 .all(|path| path.encapsulation != Encapsulation::None && !is_private(path.remote))
     }
 
-    /// Whether there is something to send, and nothing in flight.
+    /// Whether there is a request to send and none in flight.
     #[inline]
     pub(in super::super) fn has_address_changes_to_send(&self) -> bool {
         self.address_changes.as_ref().is_some_and(|own| own.requests.is_ready())
@@ -157,8 +157,8 @@ impl Association {
         }
     }
 
-    /// The path for the next chunk, or to repeat the one in flight, other than `except`: from an address that it may come from,
-    /// the one that most likely works.
+    /// The path for the next chunk, or for its retransmission, except `except`: the one most likely to work among those
+    /// with an address that the chunk may be sent from.
     fn path_for_changes(&self, except: Option<PathId>) -> Option<PathId> {
         let origin = self.address_changes.as_ref()?.requests.origin();
         let rank = |path: &Path| match path.reach {
@@ -179,7 +179,7 @@ impl Association {
         ranked.min().map(|(.., id)| id)
     }
 
-    /// An address that the peer knows, for what it finds the association by (RFC 5061 section 5.3.2).
+    /// An address that the peer knows, by which it finds the association (RFC 5061 section 5.3.2).
     fn known_address(&self, path: PathId) -> IpAddr {
         let source = self.paths[path].local;
         let mut local =
@@ -213,7 +213,7 @@ impl Association {
         }
     }
 
-    /// The peer has told by an ERROR that it does not know the chunk (RFC 5061 section 5.1, rule A9).
+    /// The peer has reported by an ERROR that it does not support the chunk (RFC 5061 section 5.1, rule A9).
     #[cold]
     pub(in super::super) fn asconf_rejected(&mut self, cx: &mut Cx<'_>) {
         let Some(own) = &mut self.address_changes else { return };

@@ -1,4 +1,4 @@
-//! What the peer asks for (RFC 5061 sections 5.2 and 5.3).
+//! Requests of the peer (RFC 5061 sections 5.2 and 5.3).
 
 use core::net::IpAddr;
 
@@ -19,7 +19,7 @@ use crate::types::{AddressList, PathSet, PeerAddress};
 use crate::{AddressChange, Cx, Event, Instant, Notice, PathChange, PathId};
 
 impl Association {
-    /// An ASCONF arrived. It is worked off once, and answered as often as it comes.
+    /// Handles an ASCONF. It is carried out once, and answered each time that it arrives.
     pub(in super::super) fn handle_asconf(
         &mut self,
         cx: &mut Cx<'_>,
@@ -51,9 +51,9 @@ impl Association {
         }
     }
 
-    /// To where the chunk came from (rule E6), if that is an address of the peer.
+    /// The source of the chunk (rule E6), if that is an address of the peer.
     ///
-    /// NOTE(deviation): a chunk from elsewhere, which has not added that address, is answered on another path.
+    /// NOTE(deviation): a chunk from another address, which it has not added, is answered on another path.
     fn way_back(&self, arrival: &ArrivedPacket<'_>) -> To {
         let place = arrival.place();
         match arrival.stranger {
@@ -67,7 +67,7 @@ impl Association {
         }
     }
 
-    /// Does what is asked for, in order. Once an addition or a deletion was refused, all that follow are (rule F11).
+    /// Carries out the requests in order. After a refused addition or deletion, all later ones are refused (rule F11).
     fn work_off(
         &mut self,
         cx: &mut Cx<'_>,
@@ -168,7 +168,7 @@ impl Association {
         arrival: &ArrivedPacket<'_>,
     ) -> Result<(), Refusal> {
         for path in self.paths.iter_mut() {
-            // It comes back; the paths are opened where their local address is there.
+            // The address returns; its paths are opened if their local address exists.
             if path.remote == address && path.reach == Reach::Inactive(Reason::NoRemoteAddress) {
                 path.reach = Reach::Inactive(Reason::NoLocalAddress);
             }
@@ -189,7 +189,7 @@ impl Association {
         Ok(())
     }
 
-    /// The peer has an address no longer: what was in flight there goes elsewhere (rule F13).
+    /// The peer has lost an address: data in flight there is retransmitted elsewhere (rule F13).
     fn delete_peer_address(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
         let was_its = self.peer_addresses().contains(&address);
         for id in self.paths.ids() {
@@ -224,7 +224,7 @@ impl Association {
         }
     }
 
-    /// The peer prefers an address (RFC 5061 section 5.4). While it is not confirmed, another path stands in.
+    /// The peer prefers an address (RFC 5061 section 5.4). While it is unconfirmed, another path replaces it.
     fn prefer_peer_address(&mut self, address: IpAddr) {
         let leads_there = self.paths.iter().filter(|path| path.remote == address);
         let best = leads_there.min_by_key(|path| {
@@ -237,7 +237,7 @@ impl Association {
         }
     }
 
-    /// The handshake is over: the peer gets the primary path that it has asked for in it.
+    /// Makes the path that the peer requested in the handshake the primary one.
     pub(in super::super) fn obey_preference(&mut self) {
         let own = self.address_changes.as_mut();
         if let Some(address) = own.and_then(|own| own.preferred.take()) {
@@ -245,7 +245,7 @@ impl Association {
         }
     }
 
-    /// Whether another packet may go to an address that has not answered; `is_last` where there is no other path.
+    /// Whether another packet may be sent to an address that has not answered; `is_last` if there is no other path.
     pub(in super::super) fn retry_trial(
         &mut self,
         now: Instant,
@@ -260,7 +260,7 @@ impl Association {
         own.is_some_and(|own| own.trials.retry(now, remote, paths, is_last))
     }
 
-    /// A HEARTBEAT came over a path whose address has not answered so far, and gets nothing more: it may be there by now.
+    /// A HEARTBEAT arrived over a path whose address has not answered so far: it may answer by now.
     pub(in super::super) fn renew_trial(&mut self, now: Instant, path: PathId) {
         let Some(own) = &mut self.address_changes else { return };
         let path = &mut self.paths[path];

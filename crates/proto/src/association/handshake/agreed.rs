@@ -16,7 +16,7 @@ use crate::transmit::partial_reliability::Support;
 use crate::types::{Capabilities, Lazy, PeerAddress};
 use crate::{Cx, Notice, Tsn};
 
-/// What the peer asked for and offered in the handshake.
+/// The requests and offers of the peer in the handshake.
 #[derive(Clone, Debug)]
 pub(super) struct Agreed {
     pub(super) tag: u32,
@@ -29,11 +29,11 @@ pub(super) struct Agreed {
     pub(super) addresses: SmallVec<[PeerAddress; 4]>,
     /// Extensions that the peer offers.
     pub(super) capabilities: Capabilities,
-    /// What the peer's program tells this side's.
+    /// The adaptation code point of the peer's program.
     pub(super) adaptation: Option<u32>,
     /// The address that the peer would like to be primary.
     pub(super) preferred: Option<IpAddr>,
-    /// What both sides told of authentication, if both did.
+    /// The announcements of both sides on authentication, if both made one.
     pub(super) auth: Option<AuthPair>,
     /// The pair of addresses on which the handshake went.
     pub(super) handshake_pair: (IpAddr, PeerAddress),

@@ -89,8 +89,8 @@ impl Association {
         }
     }
 
-    /// Timer T1 expired: the next try goes to the peer's next address; with a cookie, to the next confirmed one. If an INIT
-    /// was refused there, its turn comes: the others had their time.
+    /// Timer T1 expired: the next attempt uses the peer's next address; with a cookie, the next confirmed one. An
+    /// address that refused an INIT gets another attempt, since the others have had their time.
     pub(in crate::association) fn handshake_timeout(&mut self, cx: &mut Cx<'_>) {
         let rto = self.config.policies.rto;
         self.report_handshake_timeout(cx);
@@ -111,8 +111,8 @@ impl Association {
         self.repeat_cookie_where_answered();
     }
 
-    /// With a cookie, the next path may be a long one, or one where nothing came back yet: what was lost on those that have answered
-    /// INIT is repeated there, too.
+    /// With a cookie, the next path may have a long round trip, or may not have answered yet: lost chunks are also
+    /// retransmitted on the paths that have answered INIT.
     fn repeat_cookie_where_answered(&mut self) {
         if self.config.policies.handshake != HandshakePaths::AllPaths || self.state.is_cookie_wait()
         {
@@ -132,8 +132,8 @@ impl Association {
         }
     }
 
-    /// The system refuses the path of the handshake: the next one is tried at once, if there is one that it has not
-    /// refused since the timer was started. Otherwise the timer tries again.
+    /// The system refuses the path of the handshake: the next one is tried at once, if there is one that the system has
+    /// not refused since the timer was started. Otherwise the timer tries again.
     pub(in crate::association) fn handshake_refused(&mut self, now: Instant, id: PathId) {
         let Some(handshake) = self.state.handshake_mut() else { return };
         handshake.timer.tries.refused.insert(id);
@@ -146,11 +146,12 @@ impl Association {
         }
     }
 
-    /// An ABORT came: whether it refuses just one of several INITs, and the association goes on. The address behind it may
-    /// belong to another host by now, so that another one, and above all the first, has until T1-init expires to answer.
+    /// An ABORT arrived: whether it refuses only one of several INITs, and the association continues. The address may
+    /// belong to another host by now, so other addresses, and in particular the first one, have until T1-init expires
+    /// to answer.
     ///
-    /// Once COOKIE-WAIT is over, a refusal of an INIT (RFC 9260 section 5.2.2) is about one that came late: it took a slower
-    /// path than the INIT of this association, or an address translator that made it look like another host's.
+    /// After COOKIE-WAIT, the refusal of an INIT (RFC 9260 section 5.2.2) concerns one that arrived late: it took a
+    /// slower path than the INIT of this association, or an address translator that made it look like another host's.
     pub(in crate::association) fn survives_abort(
         &mut self,
         now: Instant,
@@ -184,7 +185,7 @@ impl Association {
         }
     }
 
-    /// The next chunk of the handshake takes this path, if there is one, else the same again.
+    /// Sends the next chunk of the handshake on this path, if there is one, else on the same path.
     fn go_on_with(&mut self, path: Option<PathId>) {
         if let (Some(handshake), Some(path)) = (self.state.handshake_mut(), path) {
             handshake.path = path;
@@ -234,7 +235,7 @@ impl Association {
         };
         let peer = match PeerInit::parse(init, InitKind::InitAck, source.address, &limits) {
             Ok(peer) => peer,
-            // RFC 9260 section 3.3.3: its sender is told, and nothing changes here.
+            // RFC 9260 section 3.3.3: the sender is informed, and nothing changes here.
             Err(problem @ InitProblem::SmallWindow) => {
                 if self.control.len() < MAX_WAITING_ANSWERS {
                     let abort = Abort { reflected_tag: false, causes: problem.causes() };
@@ -291,8 +292,9 @@ impl Association {
         self.send_cookie_where_unanswered();
     }
 
-    /// The INIT on another path may be lost, and that path may be the faster one: the cookie goes there, too, rather than wait for the
-    /// round trip of the path that has answered. The user named these addresses, and they have been sent an INIT.
+    /// The INIT on another path may be lost, and that path may be the faster one: the cookie is sent there, too,
+    /// instead of waiting for the round trip of the path that has answered. The user listed these addresses, and they
+    /// have been sent an INIT.
     fn send_cookie_where_unanswered(&mut self) {
         if self.config.policies.handshake != HandshakePaths::AllPaths {
             return;
@@ -304,7 +306,7 @@ impl Association {
         }
     }
 
-    /// An INIT ACK came over the path. Whether it is the first there, and all paths take part in the handshake.
+    /// An INIT ACK arrived over the path. Whether it is the first one there, and all paths take part in the handshake.
     fn measure_by_init(&mut self, cx: &mut Cx<'_>, id: PathId) -> bool {
         let path = &mut self.paths[id];
         let sent = path.init.on_answer();

@@ -37,21 +37,21 @@ pub(crate) struct Cookie {
     pub(crate) remote_port: u16,
     /// What the peer can do.
     pub(crate) capabilities: Capabilities,
-    /// What the peer's program tells this side's.
+    /// The adaptation code point of the peer's program.
     pub(crate) adaptation: Option<u32>,
     /// Which of its addresses the peer would like to be primary.
     pub(crate) preferred: Option<IpAddr>,
-    /// What both sides told of authentication, if both did. No key is ever in it.
+    /// The announcements of both sides on authentication, if both made one. It never contains a key.
     pub(crate) auth: Option<AuthPair>,
     /// How packets were carried when the INIT arrived.
     pub(crate) encapsulation: Encapsulation,
-    /// Our address that the INIT ACK came from.
+    /// Our source address of the INIT ACK.
     pub(crate) local_address: IpAddr,
     /// The peer's addresses, the one that the INIT ACK went to first; never empty.
     pub(crate) peer_addresses: AddressList,
 }
 
-/// Random numbers that stand for the two tags of an association; 0 for none.
+/// Random numbers that represent the two tags of an association; 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TieTags {
     /// For the tag in packets to us.

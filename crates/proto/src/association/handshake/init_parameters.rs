@@ -1,5 +1,5 @@
-//! The content of INIT and INIT ACK: what this side tells, and what is believed of what the peer tells
-//! (RFC 9260 sections 3.3.2, 3.3.3, 5.1.1 and 5.1.2).
+//! The content of INIT and INIT ACK: what this side announces, and what is accepted of the peer's (RFC 9260 sections
+//! 3.3.2, 3.3.3, 5.1.1 and 5.1.2).
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -50,7 +50,7 @@ pub(crate) enum InitKind {
     InitAck,
 }
 
-/// What bounds what is taken from a peer.
+/// Limits of what is accepted from a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InitLimits<'a> {
     /// Most addresses to take; the source address is always one of them.
@@ -61,7 +61,7 @@ pub(crate) struct InitLimits<'a> {
     pub(crate) authentication: AuthDemand,
 }
 
-/// What a peer told in an INIT or INIT ACK that was found good.
+/// The accepted content of a peer's INIT or INIT ACK.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerInit {
     /// Verification tag for packets to the peer, not 0.
@@ -84,11 +84,11 @@ pub(crate) struct PeerInit {
     pub(crate) address_types: AddressTypes,
     /// Extensions that the peer listed, whether or not they are known here how to use.
     pub(crate) capabilities: Capabilities,
-    /// What it told of authentication, if this side has it too.
+    /// Its announcement on authentication, if this side has authentication.
     pub(crate) auth: Option<AuthOffer>,
-    /// What its program tells this side's (RFC 5061 section 4.2.6).
+    /// The adaptation code point of its program (RFC 5061 section 4.2.6).
     pub(crate) adaptation: Option<u32>,
-    /// Which of its addresses it would like to be the primary one (section 4.2.4), as far as it has told it at all.
+    /// Its preferred primary address (section 4.2.4), if it is among the listed ones.
     pub(crate) preferred: Option<IpAddr>,
     /// Increase of the cookie's life that the peer wishes (INIT).
     pub(crate) life_extension: Duration,
@@ -105,8 +105,8 @@ pub(crate) struct Unrecognized(Vec<Bytes>);
 /// Why an INIT or INIT ACK cannot be accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum InitProblem {
-    /// The initiate tag is 0: INIT is dropped without an answer; INIT ACK ends the attempt, without an ABORT, for which
-    /// there is no tag.
+    /// The initiate tag is 0: an INIT is dropped without an answer; an INIT ACK ends the attempt, without an ABORT, for
+    /// which there is no tag.
     ZeroTag,
     /// The receive window is below [`MIN_INITIAL_WINDOW`].
     SmallWindow,
@@ -116,12 +116,12 @@ pub(crate) enum InitProblem {
     HostName(Bytes),
     /// INIT ACK without state cookie.
     MissingCookie,
-    /// Authentication is demanded and the peer does not have it, or what it says of it cannot be.
+    /// Authentication is required and the peer does not support it, or its announcement is invalid.
     Authentication(AuthProblem),
 }
 
 impl Capabilities {
-    /// What a side with this configuration can do and tells the peer.
+    /// The capabilities of a side with this configuration, as announced to the peer.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let policies = &config.policies;
         let mut offered = Self::FORWARD_TSN;
@@ -147,8 +147,8 @@ impl Capabilities {
         if self.contains(Self::I_DATA) { UserDataChunk::IData } else { UserDataChunk::Data }
     }
 
-    /// Whether messages may be abandoned, where both sides can do this: I-FORWARD-TSN goes with I-DATA only, and FORWARD-TSN with
-    /// DATA only (RFC 8260 section 2.3.1).
+    /// Whether messages may be abandoned, if both sides support it: I-FORWARD-TSN requires I-DATA, and FORWARD-TSN
+    /// requires DATA (RFC 8260 section 2.3.1).
     pub(crate) fn may_abandon(self) -> bool {
         match self.user_data_chunk() {
             UserDataChunk::Data => self.contains(Self::FORWARD_TSN),
@@ -238,10 +238,12 @@ pub(crate) fn usable_addresses(local: &[IpAddr], peer: IpAddr) -> AddressList {
 
 /// The parameters of an INIT sent from `from` to `to`.
 ///
-/// `offered` are the extensions that this side can do. `life_extension` is the increase of the cookie's life to ask for after a stale cookie (RFC 9260 section 5.2.6).
+/// `offered` are the supported extensions. `life_extension` is the requested increase of the cookie's life after a
+/// stale cookie (RFC 9260 section 5.2.6).
 ///
-/// What stands where is nothing to RFC 9260, but to stacks of WebRTC, which run over UDP: pion (1.12) drops an INIT with the
-/// supported address types, which may be left out, and rtc-sctp (0.21) one that ends with a parameter without a value.
+/// RFC 9260 does not define an order of parameters, but stacks of WebRTC, which use UDP, depend on it: pion (1.12)
+/// drops an INIT with the supported address types, which may be omitted, and rtc-sctp (0.21) one that ends with a
+/// parameter without a value.
 pub(crate) fn init_parameters(
     local: &[IpAddr],
     from: IpAddr,
@@ -309,7 +311,7 @@ pub(crate) fn init_ack_parameters(
     )
 }
 
-/// What programs and users of both sides tell each other in the handshake, beside what the stacks do.
+/// What programs and users of both sides announce in the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Indications {
     /// For the peer's program (RFC 5061 section 4.2.6).
@@ -319,7 +321,7 @@ pub(crate) struct Indications {
 }
 
 impl Indications {
-    /// What a side with this configuration tells.
+    /// The announcements of a side with this configuration.
     pub(crate) fn of(config: &AssociationConfig) -> Self {
         let changes = config.policies.address_reconfiguration != AddressReconfiguration::Off;
         let preferred = config.preferred_address.filter(|_| changes);
@@ -341,8 +343,8 @@ impl Indications {
     }
 }
 
-/// Asks for an address that the peer gets to know: one that is listed, or the source of the packet. That is not named, since a
-/// translator may stand for it.
+/// Requests the use of an address that the peer learns: a listed one, or the source of the packet. The latter is not
+/// named, since a translator may replace it.
 fn set_primary(
     parameters: &Parameters<'_>,
     from: IpAddr,
@@ -353,7 +355,7 @@ fn set_primary(
     told.map(|address| Parameter::SetPrimary { correlation_id: 0, address })
 }
 
-/// The addresses to list. None where the source address of the packet tells everything: without a list, an association
+/// The addresses to list. None if the source address of the packet is the only one: without a list, an association
 /// survives address translation (RFC 9260 section 3.3.2.1.2).
 fn told_addresses(local: &[IpAddr], from: IpAddr, to: IpAddr, types: AddressTypes) -> AddressList {
     let mut list = usable_addresses(local, to);
@@ -390,7 +392,7 @@ fn supported_extensions(chunk_types: &[u8]) -> Option<Parameter<'_>> {
 }
 
 impl PeerInit {
-    /// Reads an INIT or INIT ACK that came from `source`. Nothing is kept of one that has a problem.
+    /// Reads an INIT or INIT ACK from `source`. An invalid one leaves no state.
     pub(crate) fn parse(
         init: &Init<'_>,
         kind: InitKind,
@@ -426,8 +428,8 @@ impl PeerInit {
         };
         peer.read_parameters(&init.parameters, limits)?;
         if kind == InitKind::InitAck {
-            // Wherever it stands: an unknown parameter that stops the reading does not take the cookie away
-            // (RFC 9260 section 3.2.1).
+            // At any position: an unknown parameter that stops the reading does not remove the cookie (RFC 9260 section
+            // 3.2.1).
             let cookie = init.parameters.state_cookie().ok_or(InitProblem::MissingCookie)?;
             peer.cookie = Some(Bytes::copy_from_slice(cookie));
         }
@@ -497,8 +499,8 @@ impl PeerInit {
         Ok(())
     }
 
-    /// Whether the peer is a stack of WebRTC by what it lists. These have one path, and pion and sctp-proto reject what lists an address
-    /// (its type is one that stops the reading where it is unknown).
+    /// Whether the peer is a stack of WebRTC, according to its parameters. These have one path, and pion and sctp-proto
+    /// reject chunks that list an address (its type stops the reading if unknown).
     fn has_one_path(&self, carried: Encapsulation) -> bool {
         // ECN is no sign: usrsctp offers it wherever it runs.
         let of_others = Capabilities::all() - Capabilities::of_webrtc() - Capabilities::ECN;
@@ -515,8 +517,8 @@ impl PeerInit {
         }
         let source = self.addresses[0];
         let local = limits.local_addresses;
-        // An address of ours, listed by someone who is not on this host, would make us talk to ourselves. Endpoints of
-        // one host share its addresses, above all `::1`, of which there is only one.
+        // An address of ours, listed by another host, would make us send to ourselves. Endpoints of one host share its
+        // addresses, for example `::1`, which exists only once.
         let ours = local.contains(&address) && !is_this_host(source, local);
         let reachable = AddressTypes::among(local).contains(AddressTypes::of(address));
         let space = self.addresses.len() < limits.max_addresses.min(MAX_ADDRESSES);
@@ -574,7 +576,7 @@ impl InitProblem {
     }
 }
 
-/// A parameter as it stands on the wire, without padding.
+/// A parameter as encoded, without padding.
 fn with_header(parameter: Parameter<'_>) -> Bytes {
     Bytes::copy_from_slice(Parameters::build([parameter]).as_slice())
 }

@@ -1,4 +1,4 @@
-//! The handshake (RFC 9260 section 5): what it owns while it lasts, the half of either side, and what the chunks say.
+//! The handshake (RFC 9260 section 5): its state, the procedures of either side, and the content of its chunks.
 
 mod agreed;
 mod client;
@@ -35,11 +35,11 @@ pub(crate) struct Handshake {
     pub(crate) stale_cookies: u32,
     /// Longer life to ask for after a cookie that was stale.
     pub(crate) life_extension: Option<Duration>,
-    /// The user asked for shutdown, which begins when the handshake is done.
+    /// The user has requested a shutdown, which begins when the handshake is done.
     pub(crate) shutdown_wanted: bool,
 }
 
-/// What was sent, and what is known from the answer to what was sent before.
+/// The last chunk sent, and the results of the answer to the one before.
 #[derive(Debug)]
 pub(crate) enum HandshakeStep {
     /// INIT sent.
@@ -52,7 +52,7 @@ pub(crate) enum HandshakeStep {
 #[derive(Debug)]
 pub(crate) struct Echoed {
     pub(crate) cookie: Bytes,
-    /// Report on the INIT ACK that goes with the cookie.
+    /// Report on the INIT ACK, sent with the cookie.
     pub(crate) report: Option<Causes<'static>>,
     pub(crate) peer: Peer,
 }
@@ -72,7 +72,7 @@ pub(crate) struct T1 {
 /// What was tried since T1 was started or expired.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tries {
-    /// Paths that took an INIT.
+    /// Paths on which an INIT was sent.
     pub(crate) asked: PathSet,
     /// Paths that the system has refused, or from which an INIT was refused.
     pub(crate) refused: PathSet,
@@ -107,7 +107,7 @@ impl Handshake {
         }
     }
 
-    /// Goes back to COOKIE-WAIT and gives what INIT ACK had brought, if one had come.
+    /// Returns to COOKIE-WAIT and returns the results of the INIT ACK, if one has arrived.
     pub(crate) fn take_echoed(&mut self) -> Option<Echoed> {
         match core::mem::replace(&mut self.step, HandshakeStep::CookieWait) {
             HandshakeStep::CookieWait => None,
@@ -129,7 +129,7 @@ impl Association {
         }
     }
 
-    /// The association has just been established: the user is told, and data and heartbeats begin.
+    /// The association has just been established: notifies the user, and starts data transfer and heartbeats.
     fn begin_transfer(&mut self, cx: &mut Cx<'_>) {
         self.events.push(Event::Established {
             outbound_streams: self.streams.outbound,

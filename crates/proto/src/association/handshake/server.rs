@@ -92,8 +92,8 @@ impl Association {
         }
     }
 
-    /// The peer restarted (RFC 9260 section 5.2.4 action A): begins anew with the tags, TSNs and addresses of the
-    /// cookie, keeps the user's association and tells the user. Queues COOKIE ACK.
+    /// The peer restarted (RFC 9260 section 5.2.4 action A): starts again with the tags, TSNs and addresses of the
+    /// cookie, keeps the user's association and notifies the user. Queues COOKIE ACK.
     pub(crate) fn restart(&mut self, cx: &mut Cx<'_>, established: Established) {
         self.stir();
         let cookie = &established.cookie;
@@ -153,7 +153,7 @@ impl Association {
         if !matches!(self.state.phase(), Some(ConnectedPhase::ShutdownAckSent(_))) {
             return;
         }
-        // The timer goes on: a peer that repeats itself must not put it off.
+        // The timer continues: repeated chunks of a peer must not postpone it.
         self.queue_control(Chunk::ShutdownAck, To::Best);
         if trigger == ShutdownAckTrigger::CookieEcho {
             let causes = Causes::build([Cause::CookieWhileShuttingDown]);
@@ -172,20 +172,20 @@ impl Association {
         self.report_paths(cx);
     }
 
-    /// COOKIE ACK goes to where the COOKIE ECHO came from.
+    /// Sends COOKIE ACK to the source of the COOKIE ECHO.
     fn answer_cookie(&mut self, cx: &mut Cx<'_>, established: &Established) {
         let path = self.paths.find(established.local, established.remote.address);
         if let Some(path) = path.filter(|_| established.came_back()) {
             self.measure_by_cookie(cx, path, established.cookie.created);
         }
-        // To an address that is not confirmed a heartbeat goes along (RFC 9260 section 5.4).
+        // An unconfirmed address gets a heartbeat as well (RFC 9260 section 5.4).
         if let Some(path) = path.filter(|path| self.paths[*path].reach == Reach::Unconfirmed)
             && self.paths[path].heartbeat.outstanding.is_none()
         {
             self.send_heartbeat(cx, path);
         }
         self.queue_control(Chunk::CookieAck, path.map_or(To::Best, To::Path));
-        // COOKIE ACK must come before anything else in its packet.
+        // COOKIE ACK must be the first chunk of its packet.
         self.control.rotate_right(1);
     }
 

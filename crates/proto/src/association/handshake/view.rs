@@ -1,4 +1,4 @@
-//! What the endpoint sees of an association when the peer's handshake meets it, and what it hands over.
+//! The endpoint's view of an association in a handshake of the peer, and the data that it passes.
 
 use core::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::config::AuthDemand;
 use crate::extension::auth::AuthOffer;
 use crate::types::{Capabilities, PeerAddress};
 
-/// Where an association stands as far as INIT and COOKIE ECHO are concerned (RFC 9260 section 5.2).
+/// The state of an association with regard to INIT and COOKIE ECHO (RFC 9260 section 5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HandshakePhase {
     /// INIT sent.
@@ -21,20 +21,20 @@ pub(crate) enum HandshakePhase {
     Established,
     /// SHUTDOWN ACK sent.
     ShutdownAckSent,
-    /// Ended; the endpoint was not told yet.
+    /// Ended; the endpoint has not been notified yet.
     Closed,
 }
 
 /// An association as the rules for duplicate and unexpected handshake chunks see it.
 #[derive(Clone, Debug)]
 pub(crate) struct HandshakeView {
-    /// Where it stands.
+    /// The state.
     pub(crate) phase: HandshakePhase,
     /// Verification tag in packets to us.
     pub(crate) local_tag: u32,
-    /// Verification tag in packets to the peer, once it has told it.
+    /// Verification tag of packets to the peer, once known.
     pub(crate) peer_tag: Option<u32>,
-    /// Random numbers, none of them 0, that stand for both tags in cookies, so that no cookie tells the tags themselves.
+    /// Random numbers, none of them 0, that represent both tags in cookies, so that cookies do not reveal the tags.
     pub(crate) tie_tags: TieTags,
     /// Initial TSN of our INIT.
     pub(crate) initial_tsn: u32,
@@ -48,9 +48,9 @@ pub(crate) struct HandshakeView {
     pub(crate) offered: Capabilities,
     /// What this side demands of authentication.
     pub(crate) authentication: AuthDemand,
-    /// What this side tells beside.
+    /// Further announcements of this side.
     pub(crate) indications: Indications,
-    /// What this side told of authentication.
+    /// The announcement of this side on authentication.
     pub(crate) auth: Option<AuthOffer>,
     /// Addresses of the peer: those of the user's request until the peer named its own, without any that was abandoned.
     pub(crate) peer_addresses: SmallVec<[PeerAddress; 2]>,
@@ -63,12 +63,12 @@ pub(crate) struct Established {
     pub(crate) cookie: Cookie,
     /// Our address that the COOKIE ECHO arrived at.
     pub(crate) local: IpAddr,
-    /// Where the COOKIE ECHO came from: an address of the cookie, not necessarily its first.
+    /// Source of the COOKIE ECHO: an address of the cookie, not necessarily its first.
     pub(crate) remote: PeerAddress,
 }
 
 impl Established {
-    /// Whether the COOKIE ECHO came back over the path of the INIT ACK.
+    /// Whether the COOKIE ECHO arrived over the path of the INIT ACK.
     pub(crate) fn came_back(&self) -> bool {
         self.local == self.cookie.local_address && self.cookie.source() == Some(self.remote)
     }
@@ -80,6 +80,6 @@ pub(crate) enum ShutdownAckTrigger {
     /// INIT in SHUTDOWN-ACK-SENT.
     Init,
     /// COOKIE ECHO of a restarted peer in SHUTDOWN-ACK-SENT: an ERROR with the cause "cookie received while shutting
-    /// down" goes with it.
+    /// down" is sent with it.
     CookieEcho,
 }

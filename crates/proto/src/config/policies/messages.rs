@@ -1,10 +1,10 @@
-//! What messages may ask for, and the order of streams.
+//! Reliability of messages, and the order of streams.
 
 use super::policy_enum;
 use crate::Duration;
 
 policy_enum!(
-    /// Which stream's message is sent next (RFC 8260 section 3; `SCTP_STREAM_SCHEDULER` of section 4.3.2).
+    /// The stream whose message is sent next (RFC 8260 section 3; `SCTP_STREAM_SCHEDULER` of section 4.3.2).
     StreamScheduler {
         /// First come, first served (`SCTP_SS_FCFS`).
         Fcfs = "fcfs",
@@ -22,7 +22,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Stream reconfiguration (RE-CONFIG, RFC 6525), when both sides have it.
+    /// Stream reconfiguration (RE-CONFIG, RFC 6525), if both sides have it.
     StreamReconfiguration {
         /// Neither offered nor used.
         Off = "off",
@@ -32,7 +32,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Dynamic address reconfiguration (ASCONF, RFC 5061), when both sides have it.
+    /// Dynamic address reconfiguration (ASCONF, RFC 5061), if both sides have it.
     AddressReconfiguration {
         /// Neither offered nor used.
         Off = "off",
@@ -47,7 +47,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// User message interleaving (I-DATA, RFC 8260), when both sides have it.
+    /// User message interleaving (I-DATA, RFC 8260), if both sides have it.
     MessageInterleaving {
         /// Neither offered nor used: the fragments of a message are sent one after the other.
         Off = "off",
@@ -57,7 +57,7 @@ policy_enum!(
     }
 );
 
-/// How reliable messages are that do not say it themselves (RFC 3758, RFC 7496).
+/// Reliability of messages for which none is set (RFC 3758, RFC 7496).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -66,14 +66,14 @@ policy_enum!(
     serde(rename_all = "kebab-case")
 )]
 pub enum PartialReliability {
-    /// Fully.
+    /// Fully reliable.
     #[default]
     None,
-    /// Given up after this time (timed reliability, RFC 3758 section 4.1).
+    /// Abandoned after this time (timed reliability, RFC 3758 section 4.1).
     Timed(Duration),
-    /// Given up when it would have to be retransmitted more often than this (RFC 7496 section 3.1).
+    /// Abandoned when it would need more retransmissions than this (RFC 7496 section 3.1).
     LimitedRetransmissions(u16),
-    /// Given up when a message of higher priority, that is with a lower number, needs its room in the send buffer
-    /// (RFC 7496 section 3.2).
+    /// Abandoned when a message of higher priority (a lower number) needs its space in the send buffer (RFC 7496
+    /// section 3.2).
     Priority(u32),
 }

@@ -7,12 +7,83 @@ use crate::config::PolicyValue;
 pub struct PolicyKey {
     /// Its name, with dots between the steps (`delayed_ack.packets`).
     pub key: &'static str,
+    /// Who changes it.
+    pub level: PolicyLevel,
+    /// The side that acts on it.
+    pub side: PolicySide,
     /// What it decides.
     pub meaning: &'static str,
     /// Where it is defined: RFC, draft or paper with section.
     pub source: &'static str,
     /// What it can be.
     pub values: PolicyValues,
+}
+
+/// Who changes a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyLevel {
+    /// Users and programs, for their traffic.
+    User,
+    /// Operators, for their hosts and networks.
+    Operator,
+    /// Researchers, to compare mechanisms. Other users leave it as the preset has it.
+    Research,
+}
+
+impl PolicyLevel {
+    /// All levels, from the widest audience to the narrowest.
+    pub const ALL: [Self; 3] = [Self::User, Self::Operator, Self::Research];
+
+    /// Its name in reference pages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Operator => "operator",
+            Self::Research => "research",
+        }
+    }
+}
+
+/// The side of an association that acts on a key. With data in both directions, each side is sender and receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicySide {
+    /// The side that sends user data.
+    Sender,
+    /// The side that receives it.
+    Receiver,
+    /// Either side.
+    Both,
+}
+
+impl PolicySide {
+    /// Its name in reference pages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Both => "both",
+        }
+    }
+}
+
+/// Level and side of a key.
+pub(super) type Role = (PolicyLevel, PolicySide);
+
+/// A key for users.
+pub(super) const fn user(side: PolicySide) -> Role {
+    (PolicyLevel::User, side)
+}
+
+/// A key for operators.
+pub(super) const fn operator(side: PolicySide) -> Role {
+    (PolicyLevel::Operator, side)
+}
+
+/// A key for researchers.
+pub(super) const fn research(side: PolicySide) -> Role {
+    (PolicyLevel::Research, side)
 }
 
 /// What a key can be.
@@ -43,32 +114,42 @@ pub struct PolicyExample {
 /// A key with named values.
 pub(super) const fn choice(
     key: &'static str,
+    (level, side): Role,
     meaning: &'static str,
     source: &'static str,
     values: &'static [PolicyValue],
 ) -> PolicyKey {
-    PolicyKey { key, meaning, source, values: PolicyValues::Choice(values) }
+    PolicyKey { key, level, side, meaning, source, values: PolicyValues::Choice(values) }
 }
 
 /// A key of which values may have a parameter.
 pub(super) const fn parameterized(
     key: &'static str,
+    (level, side): Role,
     meaning: &'static str,
     source: &'static str,
     values: &'static [PolicyExample],
 ) -> PolicyKey {
-    PolicyKey { key, meaning, source, values: PolicyValues::Parameterized(values) }
+    PolicyKey { key, level, side, meaning, source, values: PolicyValues::Parameterized(values) }
 }
 
 /// A key with a number or quantity.
 pub(super) const fn quantity(
     key: &'static str,
+    (level, side): Role,
     meaning: &'static str,
     source: &'static str,
     what: &'static str,
     example: &'static str,
 ) -> PolicyKey {
-    PolicyKey { key, meaning, source, values: PolicyValues::Quantity { what, example } }
+    PolicyKey {
+        key,
+        level,
+        side,
+        meaning,
+        source,
+        values: PolicyValues::Quantity { what, example },
+    }
 }
 
 /// A value with an example.

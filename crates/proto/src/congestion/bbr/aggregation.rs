@@ -1,5 +1,5 @@
-//! How much more is acknowledged at a time than the rate explains, BBR.extra_acked: acknowledgements that come in lumps,
-//! because the receiver or a link gathers them (section 5.5.9).
+//! BBR.extra_acked: the excess of acknowledged data over what the rate explains, because the receiver or a link
+//! aggregates acknowledgements (section 5.5.9).
 
 use super::bandwidth::{Rate, bytes_in};
 use crate::Instant;
@@ -25,13 +25,13 @@ impl ExtraAcked {
         self.present.max(self.last)
     }
 
-    /// Time begins anew.
+    /// Starts a new interval.
     pub(super) fn restart(&mut self, now: Instant) {
         self.since = now;
         self.delivered = 0;
     }
 
-    /// An acknowledgement of so many bytes on a path with this rate and window.
+    /// Notes an acknowledgement of this many bytes on a path with this rate and window.
     pub(super) fn on_acked(&mut self, now: Instant, bytes: u64, rate: Rate, cwnd: u64) {
         let mut expected = bytes_in(rate, now.since(self.since));
         if self.delivered <= expected {

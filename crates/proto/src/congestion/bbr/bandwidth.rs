@@ -5,7 +5,7 @@ use crate::Duration;
 /// Bytes per second.
 pub(super) type Rate = u64;
 
-/// The rate at which so many bytes go in this time.
+/// The rate of this many bytes in this time.
 pub(super) fn rate_of(bytes: u64, time: Duration) -> Rate {
     let rate = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos().max(1));
     u64::try_from(rate).unwrap_or(u64::MAX)

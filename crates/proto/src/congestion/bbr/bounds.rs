@@ -7,7 +7,7 @@ use super::bandwidth::{Rate, percent};
 pub(super) const NONE: u64 = u64::MAX;
 /// BBR.Beta in percent: what a round with loss leaves at least.
 const BETA: u64 = 70;
-/// BBR.Headroom in percent: what is left to others.
+/// BBR.Headroom in percent: the share left to other flows.
 const HEADROOM: u64 = 15;
 /// BBR.LossThresh in percent.
 const LOSS: u64 = 2;
@@ -15,9 +15,9 @@ const LOSS: u64 = 2;
 /// Standard deviations of random loss that are taken for chance, squared.
 const CHANCE: u128 = 9;
 
-/// Whether more is lost of what was in flight, in packets of `unit` bytes, than a probe may cost: more than 2 %, and so much
-/// more that it is no chance. Where 100 packets are in flight and one in fifty is lost at random, three or more are lost in
-/// every third round.
+/// Whether more of the data in flight, in packets of `unit` bytes, is lost than a probe may cost: more than 2 %, and
+/// more than chance explains. With 100 packets in flight and 2 % random loss, three or more are lost in every third
+/// round.
 pub(super) fn is_too_much(lost: u64, flight: u64, unit: u64) -> bool {
     let tolerated = percent(flight, LOSS);
     let excess = lost.saturating_sub(tolerated);
@@ -67,7 +67,7 @@ impl Latest {
         }
     }
 
-    /// Something is lost, when so much has been delivered.
+    /// Notes a loss after this much was delivered.
     pub(super) fn on_loss(&mut self, delivered: u64) {
         if !self.has_loss {
             self.round_begin = delivered;
@@ -76,7 +76,7 @@ impl Latest {
         self.losses = self.losses.saturating_add(1);
     }
 
-    /// Forgets what was seen (ResetCongestionSignals).
+    /// Forgets the signals (ResetCongestionSignals).
     pub(super) fn reset(&mut self) {
         (self.rate, self.volume, self.has_loss) = (0, 0, false);
     }
@@ -123,7 +123,7 @@ impl Bounds {
         self.long = flight.max(full);
     }
 
-    /// The long-term bound without what is left to others.
+    /// The long-term bound without the headroom.
     pub(super) fn with_headroom(&self, unit: u64, least: u64) -> u64 {
         if self.long == NONE {
             return NONE;

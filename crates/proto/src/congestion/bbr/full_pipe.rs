@@ -14,14 +14,14 @@ pub(super) struct FullPipe {
     /// The rate to compare with, full_bw.
     baseline: Rate,
     rounds: u32,
-    /// The path is full since the estimator began anew, full_bw_now.
+    /// The path has been full since the estimator was restarted, full_bw_now.
     pub(super) is_full: bool,
     /// It was full once, full_bw_reached.
     pub(super) was_full: bool,
 }
 
 impl FullPipe {
-    /// Begins anew with this rate to compare with.
+    /// Restarts with this rate as the baseline.
     pub(super) fn restart(&mut self, baseline: Rate) {
         *self = Self { baseline, rounds: 0, is_full: false, ..*self };
     }

@@ -42,9 +42,10 @@ impl Bbr {
         }
     }
 
-    /// Startup ends where the path is full, or where six times in a round of recovery something is lost, and too much. While the
-    /// program or a buffer limits what is sent, no rate shows that the path is full, and what a filled gap releases at the pace of
-    /// Startup overflows a queue each time, in bursts that are repaired within the round: then losses end it without a recovery.
+    /// Startup ends when the path is full, or when a round of recovery has six losses that are too many. While the
+    /// program or a buffer limits sending, no rate shows that the path is full, and each filled gap releases a burst at
+    /// the pace of Startup that overflows a queue and is repaired within the round: then losses end Startup without a
+    /// recovery.
     fn leave_startup(&mut self, sample: &Sample) {
         if self.phase != Phase::Startup {
             return;
@@ -124,7 +125,7 @@ impl Bbr {
             || self.startup_loss.is_probe_due(self.probing.rounds())
     }
 
-    /// Whether the queue is empty and others have room.
+    /// Whether the queue is empty and other flows have headroom.
     fn is_drained(&self, flight: u64) -> bool {
         let space = self.bounds.with_headroom(self.unit, self.least_window());
         flight <= space && flight <= self.inflight_at(self.max_bw.get(), 100)
@@ -168,7 +169,7 @@ impl Bbr {
         self.phase = Phase::Up;
     }
 
-    /// A probe lost too much, with so much in flight (HandleInflightTooHigh).
+    /// A probe lost too much, with this much in flight (HandleInflightTooHigh).
     pub(super) fn end_failed_probe(&mut self, cx: &Context<'_>, flight: u64, limit: RateLimit) {
         self.probing.was_too_high = true;
         self.probing.is_probe_sample = false;
@@ -201,7 +202,7 @@ impl Bbr {
         }
     }
 
-    /// The look for the shortest round trip begins, goes on or ends (CheckProbeRTT).
+    /// Starts, continues or ends ProbeRTT (CheckProbeRTT).
     pub(super) fn look_for_round_trip(&mut self, cx: &Context<'_>, acked: &Acked) {
         if self.phase != Phase::ProbeRtt && self.min_rtt.is_due && !self.restarts {
             self.recovery.save_cwnd(self.cwnd, self.phase);

@@ -25,8 +25,8 @@ impl MinRtt {
         self.shortest.map(|(round_trip, _)| round_trip)
     }
 
-    /// Data was acknowledged, which measured the path if there is a round trip; it began on the empty path if `was_empty`. A flow with
-    /// pauses drains the queue by itself: then there is no need to look.
+    /// Notes acknowledged data, which measured the path if there is a round-trip time; its measurement began on the
+    /// empty path if `was_empty`. A flow with pauses drains the queue by itself, and needs no ProbeRTT.
     pub(super) fn on_sample(
         &mut self,
         now: Instant,

@@ -1,34 +1,41 @@
-//! BBR, version 3 (draft-ietf-ccwg-bbr): a model of the path, how fast it delivers and how long its shortest round trip is,
-//! decides how fast and how much is sent. Loss bounds the model; it does not drive it.
+//! BBR, version 3 (draft-ietf-ccwg-bbr): a model of the path, with its delivery rate and minimum round-trip time,
+//! determines window and pacing rate. Loss bounds the model; it does not drive it.
 //!
-//! Each mechanism is a part of its own: rounds (`rounds`), the largest rate (`bandwidth`), the shortest round trip (`min_rtt`),
-//! when the path is full (`full_pipe`, `startup`), lumps of acknowledgements (`aggregation`), what loss says (`bounds`, `path_loss`), when to probe
-//! (`probe_bw`, `probe_rtt`), what a recovery restores (`recovery`). `machine` leads from phase to phase, and `output` makes
-//! a window and a rate of the model.
+//! Each mechanism is a module: rounds (`rounds`), maximum rate (`bandwidth`), minimum round-trip time (`min_rtt`),
+//! detection of a full path (`full_pipe`, `startup`), aggregation of acknowledgements (`aggregation`), bounds by loss
+//! (`bounds`, `path_loss`), probes (`probe_bw`, `probe_rtt`), and what a recovery restores (`recovery`). `machine` has the
+//! phases, and `output` computes window and rate from the model.
 //!
-//! What is different from one path with TCP:
+//! Differences from TCP on one path:
 //!
-//! * Round trips and rates are those of [`RateSample`](super::RateSample), which nearly every SACK brings. A SACK may come over another
-//!   path, and waits up to 200 ms for a second packet: both make round trips longer, never shorter than the fastest way
-//!   back, and the filter takes the shortest of ten seconds. With four packets in flight or more, which is the smallest window
-//!   here, every second packet is answered at once.
-//! * Controllers have no randomness. The times between probes are drawn from the time and from what was delivered, which
-//!   differ between flows and repeat with a run.
-//! * The controller first hears what a SACK acknowledges, then what it shows to be lost; all losses of a SACK count as one.
+//! * Round trips and rates are those of [`RateSample`](super::RateSample), which nearly every SACK brings. A SACK may
+//!   come over another path, and waits up to 200 ms for a second packet: both make round trips longer, never shorter
+//!   than the fastest way back, and the filter takes the shortest of ten seconds. With four packets in flight or more,
+//!   which is the smallest window here, every second packet is answered at once.
+//! * Controllers have no randomness. The times between probes are drawn from the time and from what was delivered,
+//!   which differ between flows and repeat with a run.
+//! * The controller first hears what a SACK acknowledges, then what it shows to be lost; all losses of a SACK count as
+//!   one.
 //!
-//! NOTE(deviation): loss that chance explains is no sign of congestion (`bounds::is_too_much`): 2 % of what was in flight and
-//! three standard deviations. The draft takes any loss between probes for one, and more than 2 % in a probe: a path of 85
-//! packets that loses 2 % at random then carries little more than half of its rate, and less from probe to probe. Nor is what the path
-//! loses while nothing is probed and there is no queue (`path_loss`).
-//! NOTE(deviation): no bound on what is in flight is below a bandwidth-delay product of the model (`Bbr::full_path`). Where a
-//! queue holds a hundredth of what the path does, a probe that is a quarter too fast loses a fifth of what it sends, whatever
-//! is in flight; the draft then leaves 70 % of the product, less headroom, and needs many probes to come back. The rate, which
-//! loss bounds as in the draft, is what makes room for others.
-//! NOTE(deviation): the state that a spurious loss restores is that of the beginning of a recovery; the draft saves it anew in
-//! each round of it. There is no offload budget: the window of four packets is the only floor.
+//! NOTE(deviation): loss that chance explains is no sign of congestion (`bounds::is_too_much`): 2 % of what was in
+//! flight and three standard deviations. The draft takes any loss between probes for one, and more than 2 % in a probe:
+//! a path of 85 packets that loses 2 % at random then carries little more than half of its rate, and less from probe to
+//! probe. Nor is loss a sign that the path also has while nothing is probed and there is no queue (`path_loss`).
 //!
-//! The draft leaves open what a congestion mark (RFC 3168) does, but that it counts as congestion. Here it does what too much loss
-//! does, at most once in a round trip: it ends Startup or a probe, and bounds the rate between probes (`Bbr::on_mark`).
+//! NOTE(deviation): no bound on what is in flight is below a bandwidth-delay product of the model
+//! (`Bbr::full_path`). Where a queue holds a hundredth of what the path does, a probe that is a quarter too fast loses
+//! a fifth of what it sends, whatever is in flight; the draft then leaves 70 % of the product, less headroom, and needs
+//! many probes to come back. The rate, which loss bounds as in the draft, is what makes room for others.
+//!
+//! NOTE(deviation): losses of Startup without a queue are tested before they end it, and where only losses have ended it,
+//! the path is probed after four rounds (`startup`).
+//!
+//! NOTE(deviation): the state that a spurious loss restores is that of the beginning of a recovery; the draft saves it
+//! anew in each round of it. There is no offload budget: the window of four packets is the only floor.
+//!
+//! The draft leaves open what a congestion mark (RFC 3168) does, but that it counts as congestion. Here it does what
+//! too much loss does, at most once in a round trip: it ends Startup or a probe, and bounds the rate between probes
+//! (`Bbr::on_mark`).
 
 mod aggregation;
 mod bandwidth;
@@ -74,7 +81,7 @@ pub(super) enum Phase {
     Startup,
     /// Drains the queue that this left.
     Drain,
-    /// Leaves room after a probe (ProbeBW_DOWN).
+    /// Leaves headroom after a probe (ProbeBW_DOWN).
     Down,
     /// Sends at the rate of delivery.
     Cruise,
@@ -92,9 +99,9 @@ pub(crate) struct Bbr {
     phase: Phase,
     cwnd: u64,
     initial_cwnd: u64,
-    /// Rate at which packets leave, once there is a round trip.
+    /// Pacing rate, once a round-trip time is known.
     pacing: Option<Rate>,
-    /// The rate that the model takes for right, BBR.bw.
+    /// The rate of the model, BBR.bw.
     bw: Rate,
     max_bw: MaxBandwidth,
     min_rtt: MinRtt,
@@ -174,8 +181,8 @@ impl Bbr {
 
     /// A sample is limited by what the application sends, or by a look for the round trip.
     fn seen(&self, sample: &RateSample) -> Sample {
-        // Less than a round trip: what was sent twice was acknowledged for the first time it was sent. A SACK over another path
-        // may have come sooner than a round trip takes.
+        // Less than a round trip: the first transmission of a retransmitted chunk was acknowledged. A SACK over another
+        // path may arrive sooner than after a round trip.
         let is_sound = sample.round_trip.is_none()
             || self.min_rtt.get().is_none_or(|shortest| sample.interval >= shortest);
         Sample {
@@ -292,8 +299,8 @@ impl Controller for Bbr {
         self.bound_window();
     }
 
-    /// One packet may go; then the window grows by what is acknowledged, and comes back after a round trip. What this small window delivers
-    /// says nothing of whether the path is full.
+    /// One packet may be sent; then the window grows with acknowledged data, and is restored after a round trip. The
+    /// rate of this small window says nothing about whether the path is full.
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
         self.recovery.begin_after_timeout(self.cwnd, self.phase, &self.bounds, self.delivered);
         self.latest.on_loss(self.delivered);
@@ -319,7 +326,8 @@ impl Controller for Bbr {
         }
     }
 
-    /// The model knows better than most who ask for another window; but a path that did not work at all is tried with care.
+    /// The model knows more than most that request another window; but a path that did not work at all is used with
+    /// care.
     fn on_correction(&mut self, _: &Context<'_>, correction: &Correction) {
         if matches!(correction.cause, CorrectionCause::Restart | CorrectionCause::Takeover) {
             self.cwnd = correction.cwnd.max(self.unit);

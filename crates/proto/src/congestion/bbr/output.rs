@@ -48,7 +48,7 @@ impl Bbr {
         }
     }
 
-    /// Bytes in flight that fill so much of the path.
+    /// Bytes in flight for this multiple of the path's capacity.
     pub(super) fn inflight(&self, gain: u64) -> u64 {
         self.inflight_at(self.bw, gain)
     }
@@ -96,7 +96,7 @@ impl Bbr {
         }
     }
 
-    /// The window after so many bytes were acknowledged.
+    /// The window after this many bytes were acknowledged.
     pub(super) fn update_window(&mut self, acked: u64) {
         let extra = self.extra.get();
         let most = self.at_least(self.bdp(self.gains().1).saturating_add(extra));

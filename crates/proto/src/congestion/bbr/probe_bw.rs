@@ -1,4 +1,4 @@
-//! When and how far a path is probed for more, and what came of it (section 5.3.3).
+//! When and how far a path is probed for more capacity, and the results (section 5.3.3).
 
 use super::bandwidth::Rate;
 use super::bounds::NONE;
@@ -9,7 +9,7 @@ const RENO_ROUNDS: u64 = 63;
 /// Most doublings of the growth in one probe.
 const MOST_DOUBLINGS: u32 = 30;
 
-/// What acknowledgements tell at the moment.
+/// The state of the feedback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum AckPhase {
     /// Nothing of a probe.
@@ -19,7 +19,7 @@ pub(super) enum AckPhase {
     Refilling,
     /// A probe begins.
     ProbeStarting,
-    /// How a probe goes.
+    /// Feedback of a probe.
     ProbeFeedback,
     /// How the end of a probe went.
     ProbeStopping,
@@ -92,7 +92,7 @@ impl Probing {
         self.rounds
     }
 
-    /// Whether it is time for a probe, with so many packets of the path's own in flight.
+    /// Whether a probe is due, with this many packets of the path in flight.
     pub(super) fn is_due(&self, now: Instant, packets: u64) -> bool {
         now.since(self.since) > self.wait || self.rounds >= packets.min(RENO_ROUNDS)
     }

@@ -1,4 +1,4 @@
-//! The look for the shortest round trip: for 200 ms and a round there is so little in flight that no queue stays (section 5.3.4).
+//! ProbeRTT: for 200 ms and a round, so little is in flight that the queue drains (section 5.3.4).
 
 use crate::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub(super) struct ProbeRtt {
     /// When it is over, from when so little is in flight.
     done_at: Option<Instant>,
     has_round: bool,
-    /// Samples of what was sent before more than this was delivered are low on purpose.
+    /// Samples of data sent before this much was delivered are low on purpose.
     pub(super) low_until: u64,
 }
 

@@ -1,16 +1,16 @@
-//! What a recovery from loss restores: the window when it is over, and all of the model where it was spurious (sections 5.5.11
-//! and 5.6.4.4).
+//! What is restored after a recovery: the window, and the whole model if the loss was spurious (sections 5.5.11 and
+//! 5.6.4.4).
 
 use super::Phase;
 use super::bounds::Bounds;
 
-/// Which recovery goes on.
+/// The recovery in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum RecoveryKind {
     #[default]
     None,
     Fast,
-    /// After a timeout, until something is acknowledged that was sent after so much was delivered.
+    /// After a timeout, until data is acknowledged that was sent after this much was delivered.
     Timeout {
         delivered: u64,
     },
@@ -75,8 +75,8 @@ impl LossRecovery {
         (self.bounds, self.left) = (*bounds, None);
     }
 
-    /// An acknowledgement of what was sent when `before` bytes had been delivered, if that is known, in fast recovery or not;
-    /// whether that ends the recovery.
+    /// Notes an acknowledgement of data sent when `before` bytes had been delivered, if known, in fast recovery or not;
+    /// returns whether that ends the recovery.
     pub(super) fn on_ack(&mut self, is_fast: bool, before: Option<u64>) -> bool {
         let is_over = match self.kind {
             RecoveryKind::None => false,

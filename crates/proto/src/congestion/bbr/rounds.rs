@@ -12,7 +12,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Something is acknowledged that was sent when so much had been delivered.
+    /// Notes an acknowledgement of data sent when this much had been delivered.
     pub(super) fn on_sample(&mut self, delivered_before: u64, delivered: u64) {
         self.starts = delivered_before >= self.begin;
         if self.starts {
@@ -21,7 +21,7 @@ impl Rounds {
         }
     }
 
-    /// A round begins with what is sent from now on.
+    /// Starts a round with the next data.
     pub(super) fn restart(&mut self, delivered: u64) {
         self.begin = delivered;
     }

@@ -29,7 +29,7 @@ impl Curve {
         Self { plateau: plateau.max(cwnd), k: cube_root(cube), unit }
     }
 
-    /// The window in bytes after so much time.
+    /// The window in bytes after this time.
     pub(super) fn window(&self, time: Duration) -> u64 {
         let distance = i128::from(time.as_micros()) - i128::from(self.k);
         let distance = distance.clamp(-FARTHEST, FARTHEST);
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// A window of 100 units that lost goes on with 70: K = cbrt(30 / 0.4) = 4.217163 s.
+    /// A window of 100 units is reduced to 70 by a loss: K = cbrt(30 / 0.4) = 4.217163 s.
     #[test]
     fn from_a_loss_over_the_plateau() {
         let curve = Curve::new(100 * UNIT, 70 * UNIT, UNIT);

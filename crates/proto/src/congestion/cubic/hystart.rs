@@ -1,5 +1,5 @@
-//! When the first slow start ends (HyStart++, RFC 9406): where the round trips of a round are longer than those of the round
-//! before, a queue begins, and the window goes on more slowly for some rounds until that is certain.
+//! The end of the first slow start (HyStart++, RFC 9406): if the round-trip times of a round exceed those of the round
+//! before, a queue builds up, and the window grows more slowly for some rounds until that is certain.
 
 use crate::Duration;
 use crate::congestion::RateSample;

@@ -1,9 +1,9 @@
-//! CUBIC (RFC 9438): after a loss the window first returns quickly to where it was, stays near, and then probes beyond, as
-//! a cubic function of time and not of round trips. HyStart++ (RFC 9406) ends the first slow start.
+//! CUBIC (RFC 9438): after a loss the window first returns quickly to its previous size, stays near it, and then probes
+//! beyond, as a cubic function of time and not of round trips. HyStart++ (RFC 9406) ends the first slow start.
 //!
-//! Bytes are acknowledged in order or not at all, as `policies.cwnd_update` sees it: what arrives beyond a gap lets the
-//! window grow when the gap closes. The samples of round trips are those of [`RateSample`](super::RateSample): a SACK that
-//! came over another path, or was delayed, makes them longer, and the shortest of at least eight in a round counts.
+//! Acknowledged bytes count according to `policies.cwnd_update`: data beyond a gap lets the window grow when the gap
+//! closes. RTT samples are those of [`RateSample`](super::RateSample): SACKs over another path, or delayed ones, are
+//! longer, and the shortest of at least eight in a round counts.
 
 mod curve;
 mod hystart;
@@ -36,7 +36,7 @@ pub(crate) struct Cubic {
     window: CongestionWindow,
     initial_cwnd: u64,
     start: HyStart,
-    /// Where the last loss came, W_max, in bytes; `None` before the first loss and after a timeout.
+    /// The window at the last loss, W_max, in bytes; `None` before the first loss and after a timeout.
     plateau: Option<u64>,
     /// The window before the last reduction, cwnd_prior, in bytes.
     prior: u64,
@@ -135,8 +135,8 @@ impl Cubic {
         self.undo = Some(Undo { window, plateau, prior, stage });
     }
 
-    /// Plateau and threshold after congestion (sections 4.6 and 4.7). Fast convergence: a flow that did not come back to its
-    /// plateau leaves room for another one.
+    /// Plateau and threshold after congestion (sections 4.6 and 4.7). Fast convergence: a flow that did not reach its
+    /// plateau again releases capacity for others.
     fn reduce(&mut self, cx: &Context<'_>) {
         let cwnd = self.window.cwnd;
         let is_lower = self.plateau.is_some_and(|plateau| cwnd < plateau);
@@ -237,7 +237,7 @@ impl Controller for Cubic {
 
     /// Section 4.8. Slow start leads back to the threshold, and from there a curve begins at its plateau.
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
-        // A timeout of what was retransmitted after one says nothing new.
+        // Another timeout of the same data says nothing new.
         if !self.timed_out {
             self.remember();
             self.reduce(cx);

@@ -1,7 +1,7 @@
-//! Datagram packetization layer path MTU discovery of one path (RFC 8899): which sizes are probed when, and which MTU
-//! the path has meanwhile.
+//! Datagram packetization layer path MTU discovery of one path (RFC 8899): which sizes are probed when, and the
+//! resulting MTU.
 //!
-//! Sizes are those of IP packets, headers included, as everywhere in a path. A probe is a HEARTBEAT with a PAD chunk,
+//! Sizes are those of IP packets, including headers, as everywhere in a path. A probe is a HEARTBEAT with a PAD chunk,
 //! so no data depends on it.
 //!
 //! Three choices where the standard leaves room or is widened:
@@ -9,8 +9,8 @@
 //! * PROBE_TIMER is the path's RTO, and a second at least. Section 5.1.1 wants 15 s where nothing is known of the path;
 //!   SCTP measures round trips and waits as long for any other HEARTBEAT.
 //! * MAX_PROBES losses of a size bound the search instead of ending it (section 5.3.1: "a new probe of the same size or
-//!   any other size (determined by the search algorithm)"), so that a path of 1400 bytes does not stay at the base
-//!   size because 1500 failed.
+//!   any other size (determined by the search algorithm)"), so that a path of 1400 bytes does not stay at the base size
+//!   because 1500 failed.
 //! * T3-rtx raises a doubt about the MTU (section 4.3, third indicator); probes of the present size remove it, or
 //!   confirm it together with further expiries. An acknowledged PL has no CONFIRMATION_TIMER (section 6.2.1.3).
 
@@ -50,7 +50,7 @@ impl SizeLimits {
 /// What is known of the path's times when a probe is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timing {
-    /// Smoothed round-trip time, or what stands for it.
+    /// Smoothed round-trip time, or a substitute.
     pub(crate) rtt: Duration,
     /// Retransmission timeout.
     pub(crate) rto: Duration,
@@ -117,7 +117,7 @@ pub(crate) struct Plpmtu {
     mtu: u32,
     /// Nothing of this size or larger passes, as far as is known.
     too_big: u32,
-    /// Size that a router has told.
+    /// Size reported by a router.
     told: Option<u32>,
     /// PROBE_COUNT: losses of the present size in a row.
     lost: u8,
@@ -128,7 +128,7 @@ pub(crate) struct Plpmtu {
     next: Instant,
     /// Probes are a round-trip time apart (RFC 8899 section 8).
     spaced: Instant,
-    /// What the last answer took; the path's own estimate may be missing as long as it carries no data.
+    /// Round-trip time of the last answer; the path's own estimate may be missing while it carries no data.
     rtt: Option<Duration>,
     pub(crate) counts: Counts,
 }
@@ -158,7 +158,7 @@ impl Plpmtu {
         (self.phase != PlpmtuState::Disabled).then_some(self.mtu)
     }
 
-    /// What the MTU may become in the search that goes on.
+    /// The value that the MTU may reach in the current search.
     pub(crate) fn sought(&self) -> u32 {
         match self.phase {
             PlpmtuState::Disabled | PlpmtuState::Base | PlpmtuState::Search => self.too_big - 1,
@@ -178,10 +178,10 @@ impl Plpmtu {
         self.paused = false;
     }
 
-    /// The path is doubtful, and what is lost there says nothing of sizes.
+    /// The path is in doubt, so losses there say nothing about sizes.
     ///
-    /// But data of the base size may make it doubtful sooner than three probes of it are lost, again and again, while
-    /// heartbeats make it work each time. So these probes count; all that can come of it is a look at smaller sizes.
+    /// But data of the base size may repeatedly put it in doubt before three probes of that size are lost, while
+    /// heartbeats make it work each time. These probes therefore count; at worst, smaller sizes are tried.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
         if self.probe.take().is_some() && self.phase == PlpmtuState::Base {
@@ -217,7 +217,7 @@ impl Plpmtu {
         Some(self.probe.map_or(self.next.max(self.spaced), |probe| probe.due))
     }
 
-    /// Handles what is due.
+    /// Handles expired timers.
     pub(crate) fn expire(&mut self, now: Instant, traffic: Traffic) {
         if self.deadline().is_none_or(|due| due > now) {
             return;
@@ -271,7 +271,7 @@ impl Plpmtu {
         true
     }
 
-    /// T3-rtx expired: what was in flight was not acknowledged in time.
+    /// T3-rtx expired: the data in flight was not acknowledged in time.
     pub(crate) fn on_data_timeout(&mut self, now: Instant) {
         if matches!(
             self.phase,
@@ -394,7 +394,7 @@ impl Plpmtu {
         self.next = Instant::ZERO;
     }
 
-    /// After a step of the search: goes on at once, or rests when there is nothing left to try.
+    /// After a step of the search: continues at once, or rests when there is nothing left to try.
     fn go_on(&mut self, now: Instant) {
         self.next = now;
         if self.probe.is_none() && self.wanted().is_none() {

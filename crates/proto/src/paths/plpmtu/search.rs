@@ -1,10 +1,10 @@
 //! Which size is probed next (RFC 8899 section 5.3.2).
 //!
 //! A size that passes costs one round trip, one that does not costs MAX_PROBES expiries of the timer, a second or more
-//! each. So the largest size comes first, which most paths carry; behind interfaces with jumbo frames that of Ethernet
-//! before it. If that does not pass, common sizes are tried upward, so that at most one more of them fails, and the gap
-//! that is left is halved as long as the gain is worth it. A search therefore waits for a handful of failures, whereas
-//! halving from the beginning would wait for one in two of its steps.
+//! each. The largest size therefore comes first, which most paths carry; behind interfaces with jumbo frames, that of
+//! Ethernet before it. If that does not pass, common sizes are tried upward, so that at most one more fails, and the
+//! remaining gap is halved as long as the gain is worth it. A search thus waits for a handful of failures; halving from
+//! the start would wait for one in two of its steps.
 
 /// What most paths carry.
 const ETHERNET: u32 = 1500;

@@ -1,12 +1,13 @@
-//! How much of the way back SACKs take: no more than a part of what the data took.
+//! Limits SACKs to a fraction of the size of their data.
 //!
-//! Between the packets of a path with a long round trip and those of a quick one there are gaps, a hundred of them and more, so that a SACK has
-//! 500 bytes instead of 50. One for every second packet then takes a sixth of what the data takes, and a way back that has a tenth
-//! of the rate, as those of cable and mobile links do, is full: SACKs queue, and the path with them. A SACK that is so large
-//! answers more packets, up to eight: with more, a sender that its window limits sends in lumps that overflow a short queue.
+//! Over paths with different round-trip times, there are a hundred gaps and more, so that a SACK has 500 bytes instead
+//! of 50. One for every second packet then needs a sixth of the capacity of the data, and fills a return path with a
+//! tenth of the rate, as in cable and mobile links: SACKs queue, and delay everything on that path. Large SACKs
+//! therefore acknowledge more packets, up to eight: with more, a sender limited by its window would send bursts that
+//! overflow a short queue.
 //!
-//! A sender whose window is smaller than that waits for the SACK. So it leaves as soon as no further packet comes when one should
-//! have, and 20 ms after the last packet at the latest.
+//! A sender whose window is smaller than that waits for the SACK. It is therefore sent as soon as a further packet is
+//! overdue, and at most 20 ms after the last packet.
 
 use super::COUNTED_PATHS;
 use crate::{Duration, Instant, PathId};
@@ -14,13 +15,13 @@ use crate::{Duration, Instant, PathId};
 /// Bytes of user data for each byte of a SACK.
 const DATA_PER_SACK: u64 = 25;
 
-/// A SACK of so many bytes never waits: it has a dozen gap ack blocks, and the data of two full packets is worth more.
+/// A SACK of this size never waits: it has a dozen gap ack blocks, few compared with the data of two full packets.
 const SMALL: usize = 68;
 
 /// Bytes of IP, UDP and SCTP headers around a SACK.
 const HEADERS: u64 = 48;
 
-/// A packet is missed after so many times the time between packets.
+/// A packet is overdue after this multiple of the time between packets.
 const MISSED: u64 = 4;
 
 /// Packets that a SACK answers at most.
@@ -29,12 +30,12 @@ const MOST_PACKETS: u32 = 8;
 /// Longest wait for a packet.
 const MOST_QUIET: Duration = Duration::from_millis(20);
 
-/// What came since the last SACK that answered the path.
+/// The packets since the last SACK for the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Volume {
     bytes: u64,
     packets: u32,
-    /// When the first of them came.
+    /// When the first of them arrived.
     since: Instant,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct Volumes {
 }
 
 impl Volumes {
-    /// A packet with so many bytes of new user data came.
+    /// Notes a packet with this much new user data.
     pub(super) fn on_packet(&mut self, now: Instant, path: PathId, bytes: u32) {
         let volume = self.of(path);
         if volume.packets == 0 {

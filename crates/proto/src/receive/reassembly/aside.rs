@@ -1,4 +1,4 @@
-//! Chunks of which it is not known yet whether their streams have begun anew.
+//! Chunks that may date from before or after a reset of their streams.
 
 use alloc::vec::Vec;
 

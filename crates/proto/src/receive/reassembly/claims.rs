@@ -14,16 +14,15 @@ pub struct Claims {
     /// Where new messages of a stream go; not for a claim that ended with its stream.
     open: BTreeMap<u16, StreamClaim>,
     queues: BTreeMap<StreamClaim, StreamQueue>,
-    /// Claims whose owners are to hear that there is something new.
+    /// Claims whose owners must be notified of news.
     news: Vec<StreamClaim>,
-    /// What was discarded since that was last asked.
+    /// Data discarded since the last query.
     excess: Dropped,
     /// Bytes of user data ever discarded.
     discarded_bytes: u64,
     /// Messages in all queues.
     waiting: usize,
-    /// Of streams that began anew before somebody claimed them: how many messages that are nobody's belong to each of the streams
-    /// of before.
+    /// For streams that were reset before they were claimed: the number of unclaimed messages of each earlier stream.
     ends: BTreeMap<u16, VecDeque<usize>>,
 }
 
@@ -40,14 +39,14 @@ struct StreamQueue {
     discarded: u64,
     /// Messages that the peer sent before it restarted: the first ones.
     from_before: usize,
-    /// The message that is being delivered in pieces lacks some that were discarded: the rest of it goes, too.
+    /// Parts of the message that is being delivered in pieces were discarded: so is its rest.
     cut: KindsCut,
     told: OwnerTold,
     owner: Owner,
     is_open: bool,
 }
 
-/// Whether somebody reads a stream.
+/// Whether a stream is claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owner {
     Reads,

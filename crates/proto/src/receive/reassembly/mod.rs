@@ -1,8 +1,8 @@
 //! From DATA chunks to messages in the order of delivery (RFC 9260 sections 6.6 and 6.9).
 //!
-//! Three steps: [`Fragments`] makes messages complete, [`OrderedStreams`] holds ordered ones back until it is their
-//! turn, and the queue at the end waits for the user. A message that is whole and next in its stream goes straight into
-//! the queue. I-DATA chunks have the first two steps of their own ([`interleaved`]) and share the queue.
+//! Three steps: [`Fragments`] completes messages, [`OrderedStreams`] holds ordered ones back until it is their turn,
+//! and the queue at the end waits for the user. A complete message that is next in its stream goes directly into the
+//! queue. I-DATA chunks have separate first two steps ([`interleaved`]) and share the queue.
 
 mod aside;
 mod claims;
@@ -64,13 +64,13 @@ pub enum Violation {
         /// The stream sequence number.
         ssn: u16,
     },
-    /// User data comes in DATA where I-DATA was agreed on, or the other way round (RFC 8260 section 2.2.3).
+    /// User data arrived in DATA although I-DATA was negotiated, or vice versa (RFC 8260 section 2.2.3).
     #[error("TSN {tsn} is not in the kind of chunk that was agreed on for user data")]
     WrongKind {
         /// The chunk's TSN.
         tsn: u32,
     },
-    /// A fragment of an interleaved message comes under another TSN, or behind the last one.
+    /// A fragment of an interleaved message arrived with another TSN, or after the last one.
     #[error("TSN {tsn} repeats a fragment, or follows the last one (E bit)")]
     RepeatedFragment {
         /// The later fragment's TSN.
@@ -184,7 +184,7 @@ impl Reassembly {
         }
     }
 
-    /// Takes in a message of one chunk, as most are. It is made where it waits: moving it about costs more than that.
+    /// Processes a message of one chunk, the usual case. It is built in place: moving it costs more.
     #[inline]
     fn take_whole(&mut self, first: WideTsn, data: &Data<'_>) -> Result<(), Violation> {
         let whole = || {
@@ -232,7 +232,7 @@ impl Reassembly {
         Ok(dropped)
     }
 
-    /// Lets the order of a stream go on behind `ssn`, which and everything before it will never come if it has not.
+    /// Continues the order of a stream after `ssn`: missing messages up to it will never arrive.
     pub fn skip(&mut self, stream: u16, ssn: Ssn) {
         self.ordered.skip(stream, ssn, &mut self.ready);
     }
@@ -245,7 +245,7 @@ impl Reassembly {
         }
     }
 
-    /// Lets these streams begin anew with SSN and MID 0; all of them if none is listed.
+    /// Resets these streams to SSN and MID 0; all of them if none is listed.
     pub fn reset_streams(&mut self, streams: &[u16]) -> Dropped {
         self.ordered.reset(streams);
         let dropped = match &mut self.interleaved {
@@ -256,13 +256,13 @@ impl Reassembly {
         dropped
     }
 
-    /// Sets aside what comes from now on.
+    /// Sets aside what arrives from now on.
     pub fn set_aside(&mut self) {
         self.ready.set_aside();
     }
 
-    /// Sets aside that messages are skipped, which `entry` says, if what comes is set aside, and there is room. Chunks with user data
-    /// are bounded by the receive window, these are not.
+    /// Sets aside the skipping of messages, which `entry` describes, if arrivals are set aside and there is space.
+    /// Chunks with user data are limited by the receive window, these are not.
     pub fn set_skip_aside(&mut self, entry: impl FnOnce() -> Aside) -> bool {
         let Some(aside) = self.ready.aside_mut() else { return false };
         let entry = entry();
@@ -279,7 +279,7 @@ impl Reassembly {
         self.ready.aside().is_some_and(|aside| !aside.is_empty())
     }
 
-    /// Sets aside again what it is not known of yet on which side of the reset it is, and what comes from now on.
+    /// Sets aside again what may belong to either side of the reset, and what arrives from now on.
     pub fn put_aside(&mut self, chunks: Vec<Aside>) {
         self.ready.set_aside();
         if let Some(aside) = self.ready.aside_mut() {
@@ -292,8 +292,8 @@ impl Reassembly {
         self.ready.take_aside()
     }
 
-    /// All streams begin anew, without what is incomplete or waits for its turn; gives bytes and chunks of what is left, which
-    /// waits for the user.
+    /// Resets all streams and drops incomplete and waiting messages; returns bytes and chunks of the rest, which waits
+    /// for the user.
     pub fn begin_anew(&mut self) -> (usize, usize) {
         self.finish();
         self.fragments = Fragments::default();
@@ -320,7 +320,7 @@ impl Reassembly {
         dropped
     }
 
-    /// Lets a message wait for the user that came before everything else.
+    /// Queues a message for the user that arrived before everything else.
     pub fn keep(&mut self, message: ReceivedMessage) {
         self.ready.keep(message);
     }
@@ -341,7 +341,7 @@ impl Reassembly {
         self.ready.has_any()
     }
 
-    /// Whether a reader has nothing to read: of a stream of its own, or of those that nobody has claimed.
+    /// Whether a reader has nothing to read: in its stream, or in the unclaimed ones.
     pub fn is_read_dry(&self) -> bool {
         !self.ready.has_unclaimed() || self.claims().is_some_and(Claims::have_reader_waiting)
     }
@@ -383,7 +383,7 @@ impl Reassembly {
         self.ready.take_excess()
     }
 
-    /// From now on [`joined`](Self::joined) tells which chunks became deliverable.
+    /// From now on, [`joined`](Self::joined) returns the chunks that became deliverable.
     pub fn follow_joined(&mut self) {
         self.ready.follow_joined();
     }

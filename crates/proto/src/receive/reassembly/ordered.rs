@@ -35,7 +35,7 @@ impl OrderedStreams {
         Ok(())
     }
 
-    /// Whether it is the turn of `ssn`; if so, the next one's comes.
+    /// Whether it is the turn of `ssn`; if so, the next number is due.
     #[inline]
     pub fn take_turn(&mut self, stream: u16, ssn: u16) -> bool {
         let next = self.next_mut(stream);
@@ -61,7 +61,7 @@ impl OrderedStreams {
         }
         let next = self.next_mut(stream).0;
         let behind = ssn.next().0;
-        // In the order of serial numbers, also where they wrap.
+        // In the order of serial numbers, even if they wrap.
         let (first, second) = match next <= ssn.0 {
             true => (next..=ssn.0, None),
             false => (next..=u16::MAX, Some(0..=ssn.0)),

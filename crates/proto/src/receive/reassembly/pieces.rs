@@ -1,11 +1,13 @@
-//! Partial delivery: the beginning of a message goes to the user while the rest is still to come (RFC 9260 section 6.9, RFC
+//! Partial delivery: the beginning of a message is delivered before the rest has arrived (RFC 9260 section 6.9, RFC
 //! 6458 section 8.1.21).
 //!
-//! A message must be in turn for that. One that comes in DATA chunks is alone then: other messages wait for its end, since the
-//! user could not tell pieces of two apart. With I-DATA one per stream and kind of delivery may be under way.
+//! The message must be next in order. If it consists of DATA chunks, it is delivered alone: other messages wait for its
+//! end, since the user could not distinguish the pieces of two. With I-DATA, one per stream and order of delivery may
+//! be in progress.
 //!
-//! Because the others wait, a delivery point begins a message in DATA chunks only once everything before it has arrived: the
-//! messages of a gap below it would fill the buffer when they are complete, and the rest of it would find no room.
+//! Because the others wait, a delivery point starts a message of DATA chunks only once everything before it has
+//! arrived: the messages of a gap below it would fill the buffer when they are complete, and the rest of it would not
+//! fit.
 
 use polypath_wire::IData;
 
@@ -14,7 +16,7 @@ use crate::Ssn;
 use crate::receive::tsn_map::WideTsn;
 
 impl Reassembly {
-    /// Begins to deliver a message in pieces, so that reading makes room. Says whether there is one with which that can be done.
+    /// Starts to deliver a message in pieces, so that reading makes space. Returns whether there is a suitable one.
     pub fn begin_partial_delivery(&mut self) -> bool {
         if let Some(interleaved) = &mut self.interleaved {
             return interleaved.begin_largest(&mut self.ready);
@@ -36,8 +38,8 @@ impl Reassembly {
         }
     }
 
-    /// Everything up to `cumulative` has arrived: begins to deliver the message that goes on there, if it has reached the delivery
-    /// point.
+    /// Everything up to `cumulative` has arrived: starts to deliver the message that continues there, if it has reached
+    /// the delivery point.
     #[inline]
     pub(super) fn begin_at_point(&mut self, cumulative: WideTsn) {
         if let Some(point) = self.ready.point() {
@@ -88,19 +90,19 @@ impl Reassembly {
         self.ready.set_point(point);
     }
 
-    /// Whether there are messages of which the beginning was delivered and the rest will not come.
+    /// Whether there are messages whose beginning was delivered and whose rest will not arrive.
     #[inline]
     pub fn has_aborted(&self) -> bool {
         self.ready.has_aborted()
     }
 
-    /// Messages of which the beginning was delivered and the rest will not come, since the last call.
+    /// Messages whose beginning was delivered and whose rest will not arrive, since the last call.
     pub fn take_aborted(&mut self) -> alloc::vec::Vec<AbortedDelivery> {
         self.ready.take_aborted()
     }
 
-    /// Nothing more will come: messages that were begun are aborted, and those that wait for them are delivered. Gives what that
-    /// drops.
+    /// Nothing more will arrive: partly delivered messages are aborted, and those that wait for them are delivered.
+    /// Returns what is dropped.
     pub fn finish(&mut self) -> Dropped {
         match &mut self.interleaved {
             Some(interleaved) => interleaved.drop_under_way(&[], &mut self.ready),

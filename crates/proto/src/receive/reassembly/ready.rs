@@ -1,4 +1,4 @@
-//! Messages, and pieces of messages, that wait for the user: in one queue, or in a queue of their stream where that is claimed.
+//! Messages, and pieces of messages, that wait for the user: in one queue, or in that of their stream if it is claimed.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -9,7 +9,7 @@ use super::{Aside, Complete, Dropped};
 use crate::receive::tsn_map::WideTsn;
 use crate::{Delivery, Piece, ReceivedMessage, StreamClaim};
 
-/// A message of which the beginning was delivered and the rest will not come.
+/// A message whose beginning was delivered and whose rest will not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AbortedDelivery {
     /// Stream identifier.
@@ -30,26 +30,26 @@ impl AbortedDelivery {
 /// What most associations never need.
 #[derive(Debug, Default)]
 struct Seldom {
-    /// First TSN and number of chunks of those that joined since the receiver last asked, if it wants to know.
+    /// First TSN and number of chunks of the messages queued since the last query, if the receiver needs them.
     joined: Option<Vec<(WideTsn, u32)>>,
     /// Bytes of a message of which the delivery begins before it is complete.
     point: Option<u32>,
-    /// The stream of a message that came in DATA and is being delivered in pieces.
+    /// The stream of a message of DATA chunks that is being delivered in pieces.
     open: Option<u16>,
-    /// Messages that wait for it to end: without interleaving none may come between its pieces. Other streams that are claimed
+    /// Messages that wait for its end: without interleaving, none may come between its pieces. Other claimed streams
     /// have none here.
     held: VecDeque<ReceivedMessage>,
     aborted: Vec<AbortedDelivery>,
     /// Queues of single streams, once there was one.
     claims: Option<Box<Claims>>,
-    /// While it is not known whether the streams have begun anew: what has come meanwhile.
+    /// While it is unknown whether the streams were reset: what has arrived meanwhile.
     aside: Option<Vec<Aside>>,
 }
 
 /// Messages that wait for the user.
 #[derive(Debug, Default)]
 pub struct ReadyMessages {
-    /// Those of streams that nobody has claimed, in the order in which they became deliverable.
+    /// Messages of unclaimed streams, in the order in which they became deliverable.
     messages: VecDeque<ReceivedMessage>,
     seldom: Option<Box<Seldom>>,
 }
@@ -197,12 +197,12 @@ impl ReadyMessages {
         }
     }
 
-    /// Lets a message wait that came before everything else.
+    /// Queues a message that arrived before everything else.
     pub(super) fn keep(&mut self, message: ReceivedMessage) {
         self.messages.push_back(message);
     }
 
-    /// The first message of streams that nobody has claimed.
+    /// The first message of unclaimed streams.
     #[inline]
     pub(super) fn first(&self) -> Option<&ReceivedMessage> {
         self.messages.front()
@@ -269,7 +269,8 @@ impl ReadyMessages {
         Some(claim)
     }
 
-    /// These streams begin anew, which are in order; all of them if none is listed. Claims end with what waits now, also those to come.
+    /// Resets these streams, given in order; all of them if none is listed. Present and future claims end with what
+    /// waits now.
     pub(super) fn end(&mut self, streams: &[u16]) {
         let ends = |stream: &u16| streams.is_empty() || streams.binary_search(stream).is_ok();
         let held = self.seldom.as_ref().map(|seldom| &seldom.held);
@@ -285,12 +286,12 @@ impl ReadyMessages {
         }
     }
 
-    /// Ends a claim; what waits goes behind what others have left.
+    /// Ends a claim; its messages follow those of unclaimed streams.
     pub(super) fn release(&mut self, claim: StreamClaim) {
         let Some(seldom) = &mut self.seldom else { return };
         let Some(claims) = &mut seldom.claims else { return };
         let waiting = claims.close(claim);
-        // Not between the pieces of a message that is nobody's.
+        // Not between the pieces of a message of an unclaimed stream.
         let stream = waiting.front().map(|message| message.stream);
         let is_held = |open| Some(open) != stream && !claims.has(open);
         match seldom.open.is_some_and(is_held) {
@@ -321,7 +322,7 @@ impl ReadyMessages {
         all
     }
 
-    /// Sets aside what comes from now on.
+    /// Sets aside what arrives from now on.
     pub(super) fn set_aside(&mut self) {
         self.seldom_mut().aside.get_or_insert_default();
     }

@@ -1,4 +1,4 @@
-//! What was received out of order and will not be discarded (NR-SACK), and forgetting what was discarded (reneging).
+//! Data received out of order that will not be discarded (NR-SACK), and removal of discarded TSNs (reneging).
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -32,7 +32,7 @@ impl TsnMap {
     }
 
     /// The runs of TSNs received above the cumulative TSN ack: those that may be discarded, and those that will not be.
-    /// No more than `room` of both, the lowest; what is left out lies above all of them.
+    /// At most `space` of both, the lowest; omitted ones lie above all of them.
     pub fn split_gap_blocks(&self, space: usize) -> Split {
         let mut split = Split::default();
         if !self.has_gaps() || space == 0 {

@@ -1,7 +1,7 @@
-//! Which gap ack blocks report what was received out of order.
+//! The gap ack blocks of data received out of order.
 //!
-//! SACKs over unequal paths have hundreds of blocks, so the words of the map are looked at once and memory is taken once,
-//! none for up to four blocks.
+//! SACKs over unequal paths have hundreds of blocks, so the words of the map are scanned once and memory is allocated
+//! once, none for up to four blocks.
 
 use core::ops::Range;
 
@@ -12,8 +12,8 @@ use super::{TsnMap, WideTsn};
 use crate::extension::nr_sack::CERTAINLY_WHOLE;
 use crate::receive::latest::{REMEMBERED, SackNews, SackTurn};
 
-/// Of so many acknowledgements with more than [`MOST_NEWS`] blocks one names all of them, or as many as there is room for; the
-/// others what came in last.
+/// Of this many acknowledgements with more than [`MOST_NEWS`] blocks, one has all of them, or as many as fit; the
+/// others have the latest arrivals.
 const TURNS: u16 = 8;
 
 /// Blocks in a row that an acknowledgement has which names what came in last: so many that they are not taken for all.

@@ -19,11 +19,11 @@ use smoltcp::wire::{
 
 use crate::scenario::{TcpCongestion, TcpSettings};
 
-/// Buffer for the direction in which nothing is sent.
+/// Buffer for the unused direction.
 const UNUSED_BUFFER: usize = 1_024;
 const HOP_LIMIT: u8 = 64;
 
-/// What an end is there for.
+/// Role of an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// Connects and sends.
@@ -47,7 +47,7 @@ impl fmt::Debug for End {
     }
 }
 
-/// A segment that an end has sent.
+/// A segment sent by an end.
 pub(super) struct Segment {
     pub bytes: Bytes,
     pub sequence: u32,
@@ -67,7 +67,7 @@ impl End {
         let mut config = Config::new(HardwareAddress::Ip);
         config.random_seed = rng.next_u64();
         let mut stack = Interface::new(config, &mut device, StackInstant::ZERO);
-        // Every other address is a neighbour: the network knows the way.
+        // All other addresses are neighbours; the network does the routing.
         stack.update_ip_addrs(|addresses| {
             let _ = addresses.push(IpCidr::new(IpAddress::from(address), 0));
         });
@@ -108,17 +108,17 @@ impl End {
         self.sockets.get::<Socket<'_>>(self.socket).may_send()
     }
 
-    /// Bytes that the send buffer takes.
+    /// Free bytes of the send buffer.
     pub fn room(&self) -> usize {
         let socket = self.sockets.get::<Socket<'_>>(self.socket);
         socket.send_capacity() - socket.send_queue()
     }
 
-    /// Writes so many bytes, for which there must be room.
+    /// Writes this many bytes, which must fit.
     pub fn write(&mut self, mut len: usize) {
         let socket = self.socket();
         while len > 0 {
-            // The buffer is a ring, so it may take two pieces.
+            // The buffer is a ring, so writing may take two steps.
             let wrote = socket.send(|buffer| {
                 let piece = buffer.len().min(len);
                 buffer[..piece].fill(0);
@@ -131,7 +131,7 @@ impl End {
         }
     }
 
-    /// Reads everything; returns how much that was.
+    /// Reads everything; returns the number of bytes.
     pub fn read(&mut self) -> usize {
         let socket = self.socket();
         let mut all = 0;
@@ -148,24 +148,24 @@ impl End {
         self.socket().close();
     }
 
-    /// A segment came.
+    /// Takes an arrived segment.
     pub fn arrived(&mut self, from: IpAddr, segment: &[u8]) {
         self.device.arrived.push_back(with_ip_header(from, self.address, segment));
     }
 
-    /// Lets the stack work.
+    /// Runs the stack.
     pub fn poll(&mut self, now: Instant) {
         self.stack.poll(stack_time(now), &mut self.device, &mut self.sockets);
     }
 
-    /// When the stack wants to work again.
+    /// When the stack must run next.
     pub fn next_poll(&mut self, now: Instant) -> Option<Instant> {
         let at = self.stack.poll_at(stack_time(now), &self.sockets)?;
         let micros = u64::try_from(at.total_micros()).unwrap_or(0);
         Some(Instant::from_nanos(micros.saturating_mul(1_000)))
     }
 
-    /// The next segment that the stack has sent.
+    /// The next segment sent by the stack.
     pub fn take_sent(&mut self) -> Option<Segment> {
         std::iter::from_fn(|| self.device.sent.pop_front()).find_map(segment_of)
     }
@@ -180,7 +180,7 @@ fn stack_time(now: Instant) -> StackInstant {
     StackInstant::from_micros(i64::try_from(now.as_nanos() / 1_000).unwrap_or(i64::MAX))
 }
 
-/// The segment in an IP packet; the stack may also send other things, which nobody needs here.
+/// The segment in an IP packet; `None` for other packets of the stack, which have no use here.
 fn segment_of(mut packet: Vec<u8>) -> Option<Segment> {
     let (header, is_tcp) = match packet.first()? >> 4 {
         4 => {

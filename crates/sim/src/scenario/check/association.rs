@@ -29,7 +29,7 @@ fn port_problem(scenario: &Scenario) -> Problem {
     problem(key, "must not be zero")
 }
 
-/// Paths are known by name only in networks that are made of them.
+/// Only networks that consist of paths have path names.
 fn name_problem(scenario: &Scenario) -> Problem {
     let plan = &scenario.association;
     let named = [

@@ -1,4 +1,4 @@
-//! Checks of flows that no association carries.
+//! Checks of UDP and TCP flows.
 
 use polypath_units::ByteCount;
 use polypath_workload::{Delivery, Source};
@@ -6,13 +6,13 @@ use polypath_workload::{Delivery, Source};
 use super::super::{Flow, Scenario, Transport};
 use super::{Problem, problem};
 
-/// Most that a window of TCP can be (RFC 7323 section 2.3).
+/// Largest window of TCP (RFC 7323 section 2.3).
 const MOST_BUFFER: ByteCount = ByteCount::from_bytes(1 << 30);
 const LEAST_BUFFER: ByteCount = ByteCount::from_bytes(4_096);
 /// Header of UDP.
 const UDP_HEADER: u64 = 8;
 
-/// What does not fit the transport of a flow.
+/// Keys that do not fit the transport of a flow.
 pub(super) fn check(flow: &Flow, scenario: &Scenario) -> Problem {
     if flow.transport == Transport::Sctp {
         if flow.path.is_some() {
@@ -39,7 +39,7 @@ fn path_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     if known.contains(&name.as_str()) { None } else { problem("path", message) }
 }
 
-/// Keys that only an association has a use for.
+/// Keys that only flows of associations have.
 fn association_key_problem(flow: &Flow) -> Problem {
     let given = [
         ("delivery", flow.delivery != Delivery::Ordered),

@@ -11,7 +11,7 @@ use crate::document::{Document, Step};
 
 use Step::{Index, Key};
 
-/// Outages of one fault.
+/// Maximum number of outages of one fault.
 const MOST_OUTAGES: u64 = 1_000_000;
 
 pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
@@ -72,11 +72,11 @@ fn flapping_problem(flapping: &FlappingFault, scenario: &Scenario) -> Found {
         .then(|| ("down", format!("that makes {count} outages, more than {MOST_OUTAGES}")))
 }
 
-/// Outages that meet those of an earlier fault.
+/// Outages that overlap those of an earlier fault.
 fn overlap_problem(fault: &Fault, earlier: &[Fault], scenario: &Scenario) -> Found {
     let run_end = Instant::ZERO + scenario.run.duration;
     let own = fault.outages(run_end);
-    // Each direction by itself: there, those before it do not meet each other.
+    // Checked per direction, in which earlier outages do not overlap.
     let overlaps = [Way::Forward, Way::Backward].into_iter().any(|way| {
         let others =
             earlier.iter().filter(|other| other.path() == fault.path() && other.way().meets(way));
@@ -87,12 +87,12 @@ fn overlap_problem(fault: &Fault, earlier: &[Fault], scenario: &Scenario) -> Fou
         .then(|| ("from", format!("overlaps or touches another outage of path `{}`", fault.path())))
 }
 
-/// Whether any of `own` meets any of `theirs`, which do not meet each other.
+/// Whether any of `own` overlaps any of `theirs`, which do not overlap each other.
 fn meet(own: &[Outage], mut theirs: Vec<Outage>) -> bool {
     theirs.sort_by_key(|outage| outage.from);
     let end = |outage: &Outage| outage.until.unwrap_or(Instant::FAR_FUTURE);
     own.iter().any(|own| {
-        // The last that begins by its end is the one that can.
+        // Only the last one that begins by its end can.
         let begun = theirs.partition_point(|other| other.from <= end(own));
         begun.checked_sub(1).is_some_and(|last| end(&theirs[last]) >= own.from)
     })
@@ -126,7 +126,7 @@ fn step_problem(step: &StepPlan, earlier: &[StepPlan], scenario: &Scenario) -> F
     twice.then(|| ("at", format!("there is another step of path `{}` at that time", step.path)))
 }
 
-/// Whether a trace decides what a step would change.
+/// Whether a trace defines what a step would change.
 fn has_trace(step: &StepPlan, scenario: &Scenario) -> bool {
     let links = scenario.network.named_links();
     links.into_iter().find(|(name, _)| *name == step.path).is_some_and(|(_, link)| {

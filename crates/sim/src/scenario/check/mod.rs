@@ -1,4 +1,4 @@
-//! What the types of a scenario cannot say.
+//! Checks that the types of a scenario do not make.
 
 mod association;
 mod background;
@@ -19,13 +19,13 @@ use Step::Key;
 
 const MTU_RANGE: (u64, u64) = (512, u16::MAX as u64);
 const LEAST_SEND_BUFFER: ByteCount = ByteCount::from_bytes(1);
-/// A saturated source fills it, and although the bytes of messages are virtual, what describes them takes memory: more than
-/// a GiB with this bound where messages are short.
+/// A saturated source fills the send buffer. Payload is virtual, but its descriptions need memory: more than 1 GiB at
+/// this limit if messages are short.
 const MOST_SEND_BUFFER: ByteCount = ByteCount::from_bytes(1 << 30);
 const RECEIVE_BUFFER_RANGE: (u64, u64) = (1_500, u32::MAX as u64);
-/// Packets that the two bits in the flags of a SACK can count (DAC).
+/// Maximum number of packets that the two bits in the flags of a SACK can express (DAC).
 const COUNTED_PACKETS: u8 = 3;
-/// How often the fill of buffers is looked at, at most: that costs time, and no memory.
+/// Maximum number of samples of buffers, which cost time but no memory.
 const MOST_LOOKS: u64 = 1_000_000_000;
 
 type Result<T = ()> = std::result::Result<T, DocumentError>;
@@ -75,17 +75,17 @@ fn check_run(scenario: &Scenario, document: &Document) -> Result {
 }
 
 impl Record {
-    /// Most samples of a series. A path has about ten series, so that more would fill the memory: an hour at intervals of
-    /// 1 ms has 3.6 million.
+    /// Maximum number of samples of a series. A path has about ten series, so more would fill the memory: an hour at
+    /// intervals of 1 ms has 3.6 million.
     pub const MOST_SAMPLES: u64 = 4_000_000;
 
-    /// What is wrong with series at such an interval in a run of such a duration.
+    /// The error for series at this interval in a run of this duration.
     pub fn series_problem(interval: Duration, duration: Duration) -> Option<String> {
         too_often(interval, duration, Self::MOST_SAMPLES)
     }
 }
 
-/// What is wrong with looking at something that often.
+/// The error for too many samples.
 fn too_often(interval: Duration, duration: Duration, most: u64) -> Option<String> {
     if interval.is_zero() {
         return Some("must not be zero".into());
@@ -99,7 +99,7 @@ fn too_often(interval: Duration, duration: Duration, most: u64) -> Option<String
     })
 }
 
-/// Many paths are used only where the stack may use so many; without a word about it, some would have no traffic.
+/// A larger number of paths must be allowed explicitly; otherwise some would silently carry no traffic.
 fn check_paths(scenario: &Scenario, document: &Document) -> Result {
     let paths = scenario.network.paths().len();
     for (number, pair) in scenario.pairs.iter().enumerate() {
@@ -118,7 +118,7 @@ fn check_paths(scenario: &Scenario, document: &Document) -> Result {
     Ok(())
 }
 
-/// What makes a name unfit for the name of a file, or for a part of a longer name.
+/// Why a name is unsuitable for file names, or as a part of a longer name.
 fn name_problem(name: &str) -> Option<String> {
     if name.trim().is_empty() {
         return Some("there must be a name".into());
@@ -133,12 +133,12 @@ fn name_problem(name: &str) -> Option<String> {
 fn check_sctp(sctp: &SctpSettings, host: &str, document: &Document) -> Result {
     let problem = sctp_problem(sctp).or_else(|| policy_problem(sctp)).or_else(|| {
         let error = sctp.association_config().check().err()?;
-        // Quantities have their unit in the name there and in the value here.
+        // Keys of the stack contain the unit, values of scenarios do.
         let key = error.key.strip_suffix("_bytes").unwrap_or(error.key);
         Some((key.to_owned(), error.problem))
     });
     let Some((key, message)) = problem else { return Ok(()) };
-    // The host's own settings decide where they say something.
+    // The host's own settings take precedence.
     let places = [vec![Key("hosts"), Key(host), Key("sctp")], vec![Key("sctp")]];
     let mut places = places.map(|mut steps| {
         steps.extend(key.split('.').map(Key));
@@ -148,14 +148,14 @@ fn check_sctp(sctp: &SctpSettings, host: &str, document: &Document) -> Result {
     Err(document.complain(&places[0], message))
 }
 
-/// Where settings are wrong, with dots, and how.
+/// The key of a wrong setting, with dots, and the error.
 type Problem = Option<(String, String)>;
 
 fn problem(key: &str, message: impl Into<String>) -> Problem {
     Some((key.to_owned(), message.into()))
 }
 
-/// What the stack cannot be told, or would raise to a minimum in silence.
+/// Settings that the stack cannot express, or would silently raise to a minimum.
 fn sctp_problem(sctp: &SctpSettings) -> Problem {
     let (least, most) = MTU_RANGE;
     if !(least..=most).contains(&sctp.mtu.as_bytes()) {

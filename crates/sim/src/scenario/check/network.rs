@@ -13,15 +13,15 @@ use Step::{Index, Key};
 
 pub(super) const MOST_PATHS: usize = 32;
 const MOST_PAIRS: usize = 1_000;
-/// Links of a path beside the bottleneck and those of access.
+/// Maximum number of links of a path beside the bottleneck and the access links.
 const MOST_FURTHER_LINKS: usize = 64;
-/// A queue of less cannot hold a single packet of common length.
+/// A smaller queue cannot hold a single packet of common length.
 const LEAST_BDP_BYTES: u64 = 1_500;
 
 /// Every link carries IP packets of this length (RFC 791 section 3.2).
 const LEAST_MTU: ByteCount = ByteCount::from_bytes(68);
 
-/// A key, with what leads to it, and what is wrong there.
+/// A key with its parents, and the error.
 pub(super) type Found = (Vec<Step<'static>>, String);
 
 pub(in super::super) fn check(network: &Network, document: &Document) -> Result {
@@ -60,7 +60,7 @@ pub(in super::super) fn check(network: &Network, document: &Document) -> Result 
     Ok(())
 }
 
-/// Loss is written once.
+/// Rejects loss that is set twice.
 pub(super) fn check_loss(to_link: &[Step<'_>], document: &Document) -> Result {
     for way in ["forward", "backward"] {
         let twice = [[Key("loss"), Key(way)], [Key(way), Key("loss")]]
@@ -128,7 +128,7 @@ fn check_pairs(network: &SharedNetwork, document: &Document) -> Result {
     Ok(())
 }
 
-/// The links of a path beside access, with the keys that lead to them.
+/// The links of a path except access links, with the keys that lead to them.
 fn links(path: &WirePath) -> impl Iterator<Item = (Vec<Step<'static>>, &Link)> {
     let all = |key, links: &'_ [Link]| -> Vec<Vec<Step<'static>>> {
         (0..links.len()).map(|index| vec![Key(key), Index(index)]).collect()
@@ -219,12 +219,12 @@ pub(super) fn mtu_problem(mtu: ByteCount) -> Option<String> {
         .then(|| format!("{mtu} is less than {LEAST_MTU}, which every link carries (RFC 791)"))
 }
 
-/// The same for the queue of a link of access.
+/// The same for the queue of an access link.
 pub(super) fn access_queue_problem(access: &Access, round_trip: Duration) -> Option<Found> {
     queue_problem(access.queue, access.rate, access.delay, round_trip)
 }
 
-/// Keys below that of a queue, and what is wrong there.
+/// Keys below that of a queue, and the error.
 fn queue_problem(
     queue: Queue,
     rate: BitRate,

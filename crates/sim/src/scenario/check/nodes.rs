@@ -19,7 +19,7 @@ const MOST_ADDRESSES: usize = 2_000;
 const MOST_LINKS: usize = 4_000;
 const MOST_PAIRS: u8 = 254;
 
-/// Complains about something below a network of this kind.
+/// Reports errors below a network of this kind.
 struct Place<'a> {
     kind: &'static str,
     document: &'a Document,
@@ -38,7 +38,7 @@ impl Place<'_> {
         }
     }
 
-    /// Names that are fit, and different from each other and from `others`.
+    /// Checks that names are suitable, unique, and different from `others`.
     fn check_names<'n>(
         &self,
         what: &str,
@@ -211,7 +211,7 @@ pub(super) fn check_graph(graph: &GraphNetwork, document: &Document) -> Result {
     place.check_count(&[Key("links")], "links to hosts", addresses, 2, MOST_ADDRESSES)
 }
 
-/// Whether a queue is as long as a path says.
+/// Whether the length of a queue depends on the path.
 fn uses_path_bdp(link: &Link) -> bool {
     let queues = [Some(link.queue), link.forward.queue, link.backward.queue];
     queues.into_iter().flatten().any(|queue| matches!(queue, Queue::DropTail(QueueLimit::Bdp(_))))

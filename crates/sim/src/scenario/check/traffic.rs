@@ -11,7 +11,7 @@ use crate::frame::RECOGNISABLE;
 
 use Step::{Index, Key};
 
-/// Shortest message: enough to recognise it by its content.
+/// Shortest message: long enough to identify it by its content.
 const SHORTEST_MESSAGE: ByteCount = ByteCount::from_bytes(RECOGNISABLE as u64);
 const MOST_FLOWS: usize = 1 << 16;
 
@@ -27,7 +27,7 @@ pub(super) fn check(scenario: &Scenario, document: &Document) -> Result {
     for (index, flow) in scenario.traffic.iter().enumerate() {
         let found = name_of_flow_problem(scenario, index).or_else(|| flow_problem(flow, scenario));
         if let Some((key, message)) = found {
-            // What is wrong with a flow that another one brings along was said there.
+            // Errors of a flow that another one causes were reported there.
             let written = flow.brought_by.unwrap_or(index);
             let keys = key.split('.').map(|key| match key.parse() {
                 Ok(number) => Index(number),
@@ -52,14 +52,14 @@ fn name_of_flow_problem(scenario: &Scenario, index: usize) -> Problem {
     None
 }
 
-/// Real programs send what they want, to each other.
+/// Flows between real programs are not part of the scenario.
 fn external_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     let ends = ["from", "to"].into_iter().zip(flow.ends.hosts);
     let (key, _) = ends.into_iter().find(|(_, host)| scenario.is_external(*host))?;
     problem(key, "is an external host, whose programs are not the simulator's: it has no flows")
 }
 
-/// What is wrong with a flow, and at which key.
+/// The error of a flow, and its key.
 fn flow_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     external_problem(flow, scenario)
         .or_else(|| times_problem(flow, scenario))
@@ -74,7 +74,7 @@ fn flow_problem(flow: &Flow, scenario: &Scenario) -> Problem {
         .or_else(|| association_problem(flow, scenario))
 }
 
-/// The key that says how long messages are.
+/// The key with the length of messages.
 pub(super) fn size_key(flow: &Flow) -> &'static str {
     match &flow.source {
         Source::Netperfmeter(_) => "source.netperfmeter.max_message_size",
@@ -180,7 +180,7 @@ fn times_problem(flow: &Flow, scenario: &Scenario) -> Problem {
     if flow.start >= end {
         return problem("start", format!("lies at the end of the run or after it ({end})"));
     }
-    // No other transport waits for the association; that the stop comes after the start, the flow itself demands.
+    // Other transports do not wait for an association; that the stop follows the start is checked by the flow itself.
     let is_carried = flow.transport == Transport::Sctp;
     let stop = flow.stop.filter(|stop| is_carried && *stop <= connect)?;
     problem("stop", format!("{stop} is not after the association begins at {connect}"))

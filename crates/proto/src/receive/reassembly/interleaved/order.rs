@@ -11,7 +11,7 @@ use crate::{Delivery, Mid};
 /// Most streams that 16 bits can name.
 const MAX_STREAMS: usize = 1 << 16;
 
-/// How far behind the latest unordered message those may lie that count as abandoned: so many are never under way.
+/// Distance behind the latest unordered message within which messages count as abandoned: more are never in transit.
 const REMEMBERED: u32 = 1 << 30;
 
 /// Holds complete ordered messages back until it is their turn.
@@ -91,8 +91,8 @@ impl MessageOrder {
         }
     }
 
-    /// Messages of a stream and kind up to this one will not come any more, if they have not: delivers what waits, and what
-    /// follows on it.
+    /// Messages of a stream and kind up to this one will not arrive any more: delivers those that wait, and those that
+    /// follow.
     pub(super) fn skip(&mut self, key: MessageKey, ready: &mut ReadyMessages) {
         let MessageKey { stream, unordered, mid } = key;
         if unordered {

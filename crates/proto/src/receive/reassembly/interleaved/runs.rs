@@ -46,7 +46,7 @@ struct FragmentRun {
     last: u32,
     /// Whether that is the message's last.
     ends: bool,
-    /// Whether what came before the first fragment here was delivered.
+    /// Whether the fragments before the first one here were delivered.
     is_under_way: bool,
     /// Payload protocol identifier, if the first fragment is the message's first.
     ppid: u32,
@@ -132,7 +132,7 @@ impl FragmentRuns {
         Ok(self.take_complete(key, first).map_or(Inserted::Run(first), Inserted::Complete))
     }
 
-    /// Drops what there is of the messages of this stream and kind up to this one.
+    /// Drops the fragments of messages of this stream and kind up to this one.
     pub(super) fn drop_up_to(&mut self, key: MessageKey) -> Dropped {
         let mut dropped = Dropped::default();
         if self.runs.is_empty() {
@@ -185,7 +185,7 @@ impl FragmentRuns {
         Some(Discarded { first, chunks: 1, bytes: payload.len() })
     }
 
-    /// Appends the run that begins right behind another one; the shorter one is moved.
+    /// Appends the run that directly follows another one; the shorter one is moved.
     fn join(&mut self, first: FragmentPlace, second: FragmentPlace) {
         let Some(mut next) = self.runs.remove(&second) else { return };
         let Some(run) = self.runs.get_mut(&first) else { return };
@@ -242,7 +242,7 @@ impl FragmentRuns {
         keys.filter(|(_, key)| may_begin(*key)).max_by_key(|(bytes, _)| *bytes).map(|(_, key)| key)
     }
 
-    /// Takes what there is of the beginning of a message; more will follow on it.
+    /// Takes the available beginning of a message; its rest will follow.
     pub(super) fn take_piece(&mut self, key: MessageKey) -> Option<Assembled> {
         let run = self.runs.get_mut(&key.place(0))?;
         let piece = if run.is_under_way { Piece::Middle } else { Piece::First };
@@ -268,7 +268,7 @@ impl FragmentRuns {
         let keys: Vec<_> = keys.filter(|key| is_concerned(*key)).collect();
         for key in keys {
             note(AbortedDelivery::of(&header(key, 0, Tsn(0))));
-            // What lies behind a gap goes, too.
+            // Fragments after a gap are dropped as well.
             while let Some((&place, _)) = self.runs.range(key.place(0)..=key.place(u32::MAX)).next()
                 && let Some(run) = self.runs.remove(&place)
             {
@@ -297,7 +297,7 @@ fn assembled(
     Assembled { mid: key.mid, tsns: MessageTsns::Many(tsns.into_boxed_slice()), message }
 }
 
-/// The identifiers from `from` to `to`, in the order of serial numbers: two ranges where they wrap.
+/// The identifiers from `from` to `to`, in the order of serial numbers: two ranges if they wrap.
 pub(super) fn serial_ranges(from: Mid, to: Mid) -> [Option<RangeInclusive<u32>>; 2] {
     match from.0 <= to.0 {
         true => [Some(from.0..=to.0), None],

@@ -1,5 +1,8 @@
 //! `polypath schema`.
 
+mod keys;
+mod pages;
+
 use clap::ValueEnum;
 use polypath_meter::document::{Document, StreamLine};
 
@@ -13,11 +16,15 @@ Editors that know TOML complete and check files by their schema.
 
 Examples:
   polypath schema scenario > scenario.schema.json
-  polypath schema study > study.schema.json")]
+  polypath schema study > study.schema.json
+  polypath schema scenario --markdown")]
 pub(crate) struct Args {
     /// Kind of file, or of what the program prints
     #[arg(value_enum)]
     kind: Kind,
+    /// Print the keys as tables in Markdown, with an anchor for each
+    #[arg(long)]
+    markdown: bool,
 }
 
 /// Kinds of files, and of what the program prints.
@@ -44,5 +51,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Measurement => schemars::schema_for!(Document),
         Kind::MeasurementLine => schemars::schema_for!(StreamLine),
     };
+    if args.markdown {
+        let tables = keys::tables(schema.as_value());
+        return output::print(pages::markdown(&tables).as_bytes());
+    }
     output::print((serde_json::to_string_pretty(&schema)? + "\n").as_bytes())
 }

@@ -317,6 +317,15 @@ impl Association {
         .await
     }
 
+    /// Waits until the peer has asked for shutdown (`SCTP_SHUTDOWN_EVENT`) or the association has ended.
+    pub async fn shut_by_peer(&self) {
+        self.wait(&self.shared.changed, |association| {
+            let inner = association.shared.lock();
+            matches!(inner.phase(), Phase::PeerShutdown | Phase::Ended(_)).then_some(())
+        })
+        .await;
+    }
+
     /// Waits for the end of the handshake.
     pub(crate) async fn established(&self) -> Result<(), AssociationError> {
         self.wait(&self.shared.changed, |association| match association.shared.lock().phase() {

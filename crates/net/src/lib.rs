@@ -281,6 +281,7 @@ pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
     AssociationConfig, AssociationOptions, BUFFER_BYTES, EndpointConfig, ErrorDetection,
     Heartbeats, LongMessages, PathOptions, PathPairing, PmtuDiscovery, Policies, Preset,
+    ShutdownAnswer,
 };
 pub use polypath_proto::{
     AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,

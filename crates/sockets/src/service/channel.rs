@@ -150,6 +150,12 @@ impl Channel {
         asked.is_ok() && fds[0].revents().contains(PollFlags::HUP)
     }
 
+    /// The program can write nothing more; what it has written stays readable.
+    pub(super) fn refuse(&self) {
+        // Fails if the program has closed its end, which is as good.
+        let _ = shutdown(&self.fd, Shutdown::Read);
+    }
+
     /// Nothing more comes or goes; what the program has not read yet stays readable.
     pub(super) fn close(&self) {
         // Fails if the program has closed its end, which is as good.

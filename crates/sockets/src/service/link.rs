@@ -217,9 +217,16 @@ impl Link {
     ) {
         let ended = Arc::clone(&association);
         let mut ended = pin!(ended.closed());
+        let (mut is_shut, shut) = (false, Arc::clone(&association));
+        let mut shut = pin!(shut.shut_by_peer());
         loop {
             let outgoing = tokio::select! {
                 biased;
+                () = &mut shut, if !is_shut => {
+                    is_shut = true;
+                    self.owner(&socket).peer_has_shut_down(&self);
+                    continue;
+                }
                 Some(outgoing) = waiting.recv() => outgoing,
                 ended = &mut ended => {
                     let errno = ended.err().map_or(Errno::PIPE, |error| errors::of_end(&error));
@@ -247,7 +254,9 @@ impl Link {
                 }
             };
             if ends {
-                let _ = association.shutdown_within(SHUTDOWN_LIMIT).await;
+                // What is written meanwhile is too late.
+                let ended = association.shutdown_within(SHUTDOWN_LIMIT);
+                let (_, ()) = tokio::join!(ended, self.give_back(&socket, waiting, Errno::PIPE));
                 return;
             }
         }

@@ -9,7 +9,7 @@ mod sockets;
 
 use std::sync::Arc;
 
-use polypath::{AssociationConfig, AssociationOptions};
+use polypath::{AssociationConfig, AssociationOptions, ShutdownAnswer};
 use rustix::io::Errno;
 
 pub(super) use self::each::Each;
@@ -69,8 +69,10 @@ struct Flags {
 
 impl Options {
     pub(super) fn new(settings: Settings) -> Self {
+        // Messages wait in the descriptor, too.
+        let shutdown_answer = ShutdownAnswer::OnRequest;
         Self {
-            association: settings.association,
+            association: AssociationConfig { shutdown_answer, ..settings.association },
             encapsulation_port: settings.encapsulation_port,
             all_addresses: settings.all_addresses,
             each: Each::default(),

@@ -23,9 +23,15 @@ impl Socket {
     /// Reads what the program sends, until it has closed its last descriptor.
     pub(super) async fn read(self: Arc<Self>) {
         loop {
-            let (head, size) = match self.channel.peek().await {
-                Ok(Some(frame)) => frame,
-                Ok(None) | Err(_) => break,
+            self.end_due().await;
+            let peeked = tokio::select! {
+                biased;
+                () = self.ending.notified() => continue,
+                peeked = self.channel.peek() => peeked,
+            };
+            let Ok(Some((head, size))) = peeked else {
+                self.wait_for_close().await;
+                break;
             };
             if head.is_some_and(|head| head.kind == Kind::Filler) {
                 // As long as it lies there, the descriptor is not writable.
@@ -65,6 +71,7 @@ impl Socket {
         let mut state = self.state();
         let aborted = head.filter(|head| head.kind == Kind::Data);
         let aborted = aborted.and_then(|head| state.aborted_for(head));
+        state.endings.taken(size);
         for (_, left) in &mut state.aborted {
             *left = left.saturating_sub(size);
         }
@@ -80,6 +87,13 @@ impl Socket {
         match self.channel.take_with_annex(size, rest) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
             read => Ok((read.ok(), aborted)),
+        }
+    }
+
+    /// Nothing more can be read. If that is because the peer has shut down, the program may still read and ask.
+    async fn wait_for_close(&self) {
+        while !self.state().has_ended && !self.channel.is_hung_up() {
+            tokio::time::sleep(ABANDONED_CHECK).await;
         }
     }
 

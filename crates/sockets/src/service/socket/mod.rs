@@ -1,6 +1,7 @@
 //! A socket of a program.
 
 mod binding;
+mod ending;
 mod establish;
 mod input;
 
@@ -15,6 +16,7 @@ use polypath::{Association, BoundPort};
 use rustix::io::Errno;
 use tokio::sync::Notify;
 
+use self::ending::Endings;
 use super::channel::Channel;
 use super::link::Link;
 use super::options::Options;
@@ -35,6 +37,8 @@ pub(super) struct Socket {
     state: Mutex<State>,
     /// An attempt to connect has ended, or the socket is closed.
     settled: Notify,
+    /// A peer has shut down.
+    ending: Notify,
     /// The program has set options.
     pub(super) reconfigured: Notify,
     /// Ancillary data that goes with each message.
@@ -58,6 +62,8 @@ pub(super) struct State {
     /// Associations that were aborted, each with the bytes of frames that were in the descriptor then: messages in there are meant for it, and
     /// not for the next one with the peer.
     aborted: Vec<(Arc<Link>, usize)>,
+    /// Associations that their peers shut down.
+    endings: Endings<Arc<Link>>,
     next_association: i32,
     is_closed: bool,
     /// The association of a one-to-one socket has ended.
@@ -93,12 +99,14 @@ impl Socket {
                 error: None,
                 links: BTreeMap::new(),
                 aborted: Vec::new(),
+                endings: Endings::NONE,
                 next_association: FIRST_ASSOCIATION,
                 is_closed: false,
                 has_ended: false,
                 names: None,
             }),
             settled: Notify::new(),
+            ending: Notify::new(),
             reconfigured: Notify::new(),
             wanted,
         });
@@ -131,6 +139,7 @@ impl Socket {
         let (links, port, aborts, has_ended) = {
             let mut state = self.state();
             state.is_closed = true;
+            state.endings = Endings::NONE;
             let links = std::mem::take(&mut state.links);
             (links, state.port.take(), state.options.aborts_on_close(), state.has_ended)
         };

@@ -87,7 +87,12 @@ pub enum Event {
         streams: Vec<u16>,
     },
     /// TSNs and all streams of both sides began anew (SCTP_ASSOC_RESET_EVENT), as one of them wanted.
-    AssociationReset,
+    AssociationReset {
+        /// TSN that this side gives its next chunk.
+        local_tsn: u32,
+        /// TSN that the peer gives its next chunk.
+        remote_tsn: u32,
+    },
     /// There are more streams (SCTP_STREAM_CHANGE_EVENT).
     StreamsAdded {
         /// Streams on which this side may send now.

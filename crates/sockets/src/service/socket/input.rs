@@ -36,6 +36,7 @@ impl Socket {
             if head.is_some_and(|head| head.kind == Kind::Filler) {
                 // As long as it lies there, the descriptor is not writable.
                 self.wait_for_settlement().await;
+                self.wait_while_listening().await;
             }
             let Ok((payload, aborted)) = self.take(head.as_ref(), size) else { break };
             // What cannot be read is left out, as any other nonsense.
@@ -97,7 +98,7 @@ impl Socket {
         }
     }
 
-    async fn wait_for_settlement(&self) {
+    pub(in crate::service) async fn wait_for_settlement(&self) {
         loop {
             let settled = self.settled.notified();
             {
@@ -107,6 +108,28 @@ impl Socket {
                 }
             }
             settled.await;
+        }
+    }
+
+    /// Waits until a one-to-one socket does not listen any more, or the program has closed it.
+    async fn wait_while_listening(&self) {
+        let is_listening = || self.is_one_to_one() && self.is_listening();
+        if !is_listening() {
+            return;
+        }
+        // Without the memory for it, the descriptor is writable all the time.
+        let Ok(hang_up) = self.channel.hang_up() else { return };
+        let mut hung_up = pin!(hang_up.wait());
+        loop {
+            let mut settled = pin!(self.settled.notified());
+            settled.as_mut().enable();
+            if !is_listening() {
+                return;
+            }
+            tokio::select! {
+                () = &mut hung_up => return,
+                () = settled => {}
+            }
         }
     }
 

@@ -4,6 +4,8 @@ mod binding;
 mod ending;
 mod establish;
 mod input;
+mod shared_port;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,6 +19,9 @@ use rustix::io::Errno;
 use tokio::sync::Notify;
 
 use self::ending::Endings;
+pub(super) use self::shared_port::SharedPorts;
+pub(super) use self::turns::Turn;
+use self::turns::Turns;
 use super::channel::Channel;
 use super::link::Link;
 use super::options::Options;
@@ -37,6 +42,8 @@ pub(super) struct Socket {
     state: Mutex<State>,
     /// An attempt to connect has ended, or the socket is closed.
     settled: Notify,
+    /// Associations deliver messages one at a time.
+    turns: Turns,
     /// A peer has shut down.
     ending: Notify,
     /// The program has set options.
@@ -106,6 +113,7 @@ impl Socket {
                 names: None,
             }),
             settled: Notify::new(),
+            turns: Turns::default(),
             ending: Notify::new(),
             reconfigured: Notify::new(),
             wanted,
@@ -129,7 +137,9 @@ impl Socket {
     pub(super) fn options_changed(&self, state: &State) {
         self.wanted.store(state.options.wanted(), Ordering::Relaxed);
         self.reconfigured.notify_waiters();
-        if let Some(port) = &state.port {
+        if let Some(port) = &state.port
+            && self.configures(state, port)
+        {
             port.set(state.port_config(self), state.backlog.unwrap_or(0));
         }
     }
@@ -140,6 +150,7 @@ impl Socket {
             let mut state = self.state();
             state.is_closed = true;
             state.endings = Endings::NONE;
+            self.stop_listening(&mut state);
             let links = std::mem::take(&mut state.links);
             (links, state.port.take(), state.options.aborts_on_close(), state.has_ended)
         };

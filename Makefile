@@ -33,6 +33,10 @@ test-network: ## network namespaces: shaped links, other stacks, programs with S
 	tests/interop/run.sh
 	tests/sockets/run.sh
 
+.PHONY: test-programs
+test-programs: setup-rust ## programs of others with SCTP sockets, as far as they are installed
+	tests/sockets/programs.sh
+
 .PHONY: test-python test-wheel
 test-python: setup-rust ## the Python package: its tests and its notebooks
 	tests/python/run.sh

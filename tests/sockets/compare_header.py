@@ -1,4 +1,4 @@
-"""Compares the header of this project with those of the system: every number, and size and place of every field."""
+"""Compares the header of this project with those of the system: every number, size and place of every field, and every prototype."""
 
 import re
 import subprocess
@@ -44,11 +44,40 @@ def probe() -> str:
     return includes + "int main(void)\n{\n" + "\n".join(lines) + "\n}\n"
 
 
+def prototypes(folder: str, flags: list[str]) -> dict[str, str]:
+    """Functions that a header declares, each as the compiler writes it, without the names of arguments."""
+    source, told = Path(folder, "empty.c"), Path(folder, "prototypes")
+    source.write_text("#include <netinet/in.h>\n#include <netinet/sctp.h>\n", encoding="utf-8")
+    command = ["cc", *flags, "-fsyntax-only", "-aux-info", str(told), str(source)]
+    subprocess.run(command, check=True)
+    found = {}
+    for line in told.read_text(encoding="utf-8").splitlines():
+        declared = re.search(r"extern (.*\b(sctp_\w+) \(.*\));", line)
+        if declared:
+            found[declared.group(2)] = declared.group(1)
+    return found
+
+
+def compare_prototypes(folder: str) -> int:
+    """Compares the functions of both headers; gives how many there are."""
+    system, ours = prototypes(folder, []), prototypes(folder, [f"-I{HEADERS}"])
+    # Of FreeBSD: the system's header has none.
+    further = {"sctp_sendx"}
+    assert len(system) >= 15, system
+    different = {name for name in system if ours.get(name) != system[name]} | (ours.keys() - system.keys() - further)
+    for name in sorted(different):
+        print(f"the system has {system.get(name)}, the header of this project {ours.get(name)}")
+    if different:
+        sys.exit(1)
+    return len(system)
+
+
 def main() -> None:
     """Prints what differs; fails if anything does."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
         source.write_text(probe(), encoding="utf-8")
+        functions = compare_prototypes(folder)
         told = []
         for number, flags in enumerate(([], [f"-I{HEADERS}"])):
             program = f"{folder}/probe-{number}"
@@ -59,7 +88,7 @@ def main() -> None:
         print(f"the system has {ours}, the header of this project {theirs}")
     if different:
         sys.exit(1)
-    print(f"header: {len(told[0])} numbers, sizes and places are those of the system")
+    print(f"header: {len(told[0])} numbers, sizes and places, and {functions} prototypes are those of the system")
 
 
 main()

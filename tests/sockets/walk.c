@@ -10,6 +10,7 @@
 #include <netinet/sctp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +248,8 @@ static void without_blocking(void)
     socklen_t length = sizeof value;
     CHECK(fcntl(client, F_SETFL, O_NONBLOCK) == 0 && fcntl(server, F_SETFL, O_NONBLOCK) == 0);
     FAILS(accept(server, NULL, NULL), EAGAIN);
+    /* As with the kernel's sockets: there is nothing to write on one that listens. */
+    CHECK(ready(server, POLLIN | POLLOUT, 0) == 0);
     struct sockaddr_in address = at("127.0.0.1", port_of(server)), nobody = at("127.0.0.1", 1);
     FAILS(connect(client, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
     int epoll = epoll_create1(0);
@@ -476,12 +479,21 @@ static void beginnings(void)
     /* The peer has the address already: one association, and not two. */
     add_item(&message, SCTP_DSTADDRV4, &address.sin_addr, sizeof address.sin_addr);
     CHECK(sendmsg(a, &message, 0) == 5);
+    /* A call that may wait has waited for the association. */
+    struct { unsigned count; sctp_assoc_t id; } begun;
+    socklen_t length = sizeof begun;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_GET_ASSOC_ID_LIST, &begun, &length) == 0 && begun.count == 1);
+    struct sctp_status status = {.sstat_assoc_id = begun.id};
+    length = sizeof status;
+    CHECK(getsockopt(a, IPPROTO_SCTP, SCTP_STATUS, &status, &length) == 0 && status.sstat_state == SCTP_ESTABLISHED);
+    struct sockaddr_in nobody = at("127.0.0.1", 0);
+    FAILS(sendto(a, "x", 1, 0, (struct sockaddr *)&nobody, sizeof nobody), EINVAL);
     sctp_assoc_t there, other;
     expect_change(b, SCTP_COMM_UP, &there);
     struct sctp_sndrcvinfo info;
     CHECK(receive(b, buffer, sizeof buffer, &info, &flags) == 5 && info.sinfo_assoc_id == there);
-    struct sctp_status status = {.sstat_assoc_id = there};
-    socklen_t length = sizeof status;
+    status = (struct sctp_status){.sstat_assoc_id = there};
+    length = sizeof status;
     CHECK(getsockopt(b, IPPROTO_SCTP, SCTP_STATUS, &status, &length) == 0);
     CHECK(status.sstat_instrms == 5 && status.sstat_outstrms == 6);
     struct sctp_initmsg kept;
@@ -699,14 +711,33 @@ static void authentication(void)
     memset(&active, 0, length = sizeof active);
     CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, &length) == 0 && active.scact_keynumber == 1);
 
-    /* The active key may be named with a message, and no other. */
+    /* A key may be named with a message; that of the others stays. */
     struct iovec part = {(void *)"signed", 6};
     struct sctp_sendv_spa with = {.sendv_flags = SCTP_SEND_AUTHINFO_VALID, .sendv_authinfo.auth_keynumber = 1};
     CHECK(sctp_sendv(client, &part, 1, NULL, 0, &with, sizeof with, SCTP_SENDV_SPA, 0) == 6);
-    with.sendv_authinfo.auth_keynumber = 2;
-    FAILS(sctp_sendv(client, &part, 1, NULL, 0, &with.sendv_authinfo, sizeof with.sendv_authinfo, SCTP_SENDV_AUTHINFO, 0), EOPNOTSUPP);
+    with.sendv_authinfo.auth_keynumber = 9;
+    FAILS(sctp_sendv(client, &part, 1, NULL, 0, &with.sendv_authinfo, sizeof with.sendv_authinfo, SCTP_SENDV_AUTHINFO, 0), EINVAL);
     char buffer[100];
     CHECK(recv(accepted, buffer, sizeof buffer, 0) == 6);
+    subscribe(accepted, SCTP_AUTHENTICATION_EVENT);
+    with.sendv_authinfo.auth_keynumber = 2;
+    CHECK(sctp_sendv(client, &part, 1, NULL, 0, &with.sendv_authinfo, sizeof with.sendv_authinfo, SCTP_SENDV_AUTHINFO, 0) == 6);
+    CHECK(send(client, "1", 1, 0) == 1);
+    struct sctp_authkey_event *used = (struct sctp_authkey_event *)buffer;
+    /* The accepted socket may have been too late for the first key. */
+    ssize_t got;
+    int has_used_second = 0;
+    while ((got = recv(accepted, buffer, sizeof buffer, 0)) != 1) {
+        CHECK(got > 0);
+        has_used_second |= got == sizeof *used && used->auth_indication == SCTP_AUTH_NEW_KEY && used->auth_keynumber == 2;
+    }
+    CHECK(has_used_second);
+    active = (struct sctp_authkeyid){0};
+    do {
+        length = sizeof active;
+        CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, &length) == 0);
+    } while (active.scact_keynumber == 2);
+    CHECK(active.scact_keynumber == 1);
 
     /* A key that was deactivated cannot become the active one, until it is set again. */
     FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_AUTH_DEACTIVATE_KEY, &active, sizeof active), EINVAL);
@@ -720,7 +751,10 @@ static void authentication(void)
     CHECK(told->auth_keynumber == 2);
     set_key(client, 2, 'l');
     CHECK(setsockopt(client, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, sizeof active) == 0);
-    CHECK(send(client, "second", 6, 0) == 6 && recv(accepted, buffer, sizeof buffer, 0) == 6);
+    CHECK(send(client, "second", 6, 0) == 6);
+    while ((got = recv(accepted, buffer, sizeof buffer, 0)) != 6) {
+        CHECK(got > 0);
+    }
     close(client);
     close(accepted);
     close(sides[0]);
@@ -757,9 +791,33 @@ static void wrong_arguments(void)
     /* A message that cannot be written is lost, as in Linux; the descriptor goes on. */
     CHECK(send(accepted, "lost", 4, 0) == 4 && send(accepted, "still there", 11, 0) == 11);
     FAILS(recv(fd, nowhere, 100, 0), EFAULT);
+    FAILS(readv(fd, nowhere, 1), EFAULT);
+    FAILS(writev(fd, nowhere, 1), EFAULT);
     char buffer[100];
+    struct iovec part = {buffer, 1};
+    struct msghdr message = {.msg_iov = nowhere, .msg_iovlen = 1};
+    FAILS(sendmsg(fd, &message, 0), EFAULT);
+    FAILS(recvmsg(fd, &message, 0), EFAULT);
+    message = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_control = nowhere, .msg_controllen = CMSG_SPACE(8)};
+    FAILS(sendmsg(fd, &message, 0), EFAULT);
+    struct cmsghdr item = {.cmsg_level = IPPROTO_SCTP, .cmsg_type = SCTP_SNDINFO, .cmsg_len = 1000};
+    message.msg_control = &item;
+    message.msg_controllen = sizeof item;
+    FAILS(sendmsg(fd, &message, 0), EINVAL);
+    message = (struct msghdr){.msg_iov = &part, .msg_iovlen = 1, .msg_name = nowhere, .msg_namelen = 16};
+    FAILS(sendmsg(fd, &message, 0), EFAULT);
+    FAILS(sendmsg(fd, nowhere, 0), EFAULT);
+    FAILS(recvmsg(fd, nowhere, 0), EFAULT);
     CHECK(send(fd, "x", 1, 0) == 1 && recv(accepted, buffer, sizeof buffer, 0) == 1);
     CHECK(recv(fd, buffer, sizeof buffer, 0) == 11 && !memcmp(buffer, "still there", 11));
+    for (int wrong = 0; wrong < 2; wrong++) {
+        CHECK(send(accepted, "12", 2, 0) == 2);
+        if (wrong == 0) {
+            FAILS(recvmsg(fd, &message, 0), EFAULT);
+        } else {
+            FAILS(recvfrom(fd, buffer, sizeof buffer, 0, nowhere, &length), EFAULT);
+        }
+    }
     close(fd);
     close(accepted);
     close(server);
@@ -805,6 +863,25 @@ static void options(void)
     value = 0;
     FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTO_ASCONF, &value, sizeof value), EOPNOTSUPP);
 
+    /* Interleaving is there for those who can tell the pieces apart. */
+    struct sctp_assoc_value on = {.assoc_value = 1};
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_INTERLEAVING_SUPPORTED, &on, sizeof on), EPERM);
+    value = 2;
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_FRAGMENT_INTERLEAVE, &value, sizeof value) == 0);
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_INTERLEAVING_SUPPORTED, &on, sizeof on) == 0);
+
+    struct sctp_probeinterval probes = {.spi_interval = 4999};
+    FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_PLPMTUD_PROBE_INTERVAL, &probes, sizeof probes), EINVAL);
+    unsigned intervals[] = {0, 7000};
+    for (int number = 0; number < 2; number++) {
+        probes.spi_interval = intervals[number];
+        CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_PLPMTUD_PROBE_INTERVAL, &probes, sizeof probes) == 0);
+        memset(&probes, 1, length = sizeof probes);
+        memset(&probes, 0, offsetof(struct sctp_probeinterval, spi_interval));
+        CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_PLPMTUD_PROBE_INTERVAL, &probes, &length) == 0 && length == sizeof probes);
+        CHECK(probes.spi_interval == intervals[number]);
+    }
+
     struct linger linger = {.l_onoff = 1, .l_linger = 0};
     CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
     length = sizeof value;
@@ -843,6 +920,12 @@ static void options(void)
     length = sizeof info;
     CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_GET_PEER_ADDR_INFO, &info, &length) == 0);
     CHECK(length == sizeof info && info.spinfo_state == SCTP_ACTIVE && info.spinfo_mtu > 0);
+    struct sctp_prstatus abandoned = {.sprstat_sid = 3, .sprstat_policy = SCTP_PR_SCTP_ALL};
+    length = sizeof abandoned;
+    CHECK(getsockopt(client, IPPROTO_SCTP, SCTP_PR_STREAM_STATUS, &abandoned, &length) == 0);
+    CHECK(length == sizeof abandoned && abandoned.sprstat_abandoned_sent == 0);
+    abandoned.sprstat_sid = 60000;
+    FAILS(getsockopt(client, IPPROTO_SCTP, SCTP_PR_STREAM_STATUS, &abandoned, &length), EINVAL);
     /* Streams are reset where that is enabled, and both sides can. */
     struct { struct sctp_reset_streams reset; uint16_t stream; } resets = {{.srs_flags = SCTP_STREAM_RESET_OUTGOING}, 0};
     FAILS(setsockopt(client, IPPROTO_SCTP, SCTP_RESET_STREAMS, &resets, sizeof resets.reset), ENOPROTOOPT);

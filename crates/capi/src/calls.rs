@@ -8,12 +8,13 @@ use polypath_sockets::frame::{Head, Kind};
 use polypath_sockets::init::InitMessage;
 
 use crate::client;
-use crate::connecting::{begin, ensure_connected};
+use crate::connecting::{begin, ensure_connected, fill_up};
 use crate::fault::{Fault, Outcome, returned};
 use crate::frames::send_frame;
 use crate::info::write_address;
 use crate::memory;
 use crate::messages::address_at;
+use crate::peers;
 use crate::places;
 use crate::real;
 use crate::receiving;
@@ -49,8 +50,7 @@ unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t
         return unsafe { real::bind(fd, address, length) };
     };
     let attempt = || {
-        // SAFETY: the caller vouches for the address.
-        let address = unsafe { address_at(address, length) }?.ok_or(Fault(libc::EINVAL))?;
+        let address = address_at(address, length)?.ok_or(Fault(libc::EINVAL))?;
         client::ask(Operation::Bind, socket, (0, 0), &client::packed(&[address]))
     };
     returned(attempt().map(|_| 0))
@@ -64,6 +64,10 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     };
     let listening = client::ask(Operation::Listen, socket, (backlog, 0), &[]);
     returned(listening.map(|_| {
+        if socket.is_one_to_one() && !socket.is_listening() {
+            // A program that waits for what can be written hears nothing of a socket that listens.
+            fill_up(fd);
+        }
         socket.note_listening();
         0
     }))
@@ -127,8 +131,10 @@ unsafe fn take_accepted(
     if let Some(accepted) = Sctp::of(fd) {
         accepted.note_connected();
     }
-    // SAFETY: the caller vouches for both.
-    unsafe { write_address(socket, head.peer, address, length) };
+    write_address(socket, head.peer, address, length).inspect_err(|_| {
+        // SAFETY: the descriptor is ours, and nobody else knows it.
+        unsafe { close(fd) };
+    })?;
     Ok(fd)
 }
 
@@ -139,8 +145,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
         return unsafe { real::connect(fd, address, length) };
     };
     let attempt = || {
-        // SAFETY: the caller vouches for the address.
-        let address = unsafe { address_at(address, length) }?.ok_or(Fault(libc::EINVAL))?;
+        let address = address_at(address, length)?.ok_or(Fault(libc::EINVAL))?;
         begin(socket, &[address], InitMessage::default())
     };
     returned(attempt().map(|_| 0))
@@ -386,8 +391,9 @@ unsafe extern "C" fn close(fd: c_int) -> c_int {
     if let Some(socket) = Sctp::of(fd) {
         table::forget(fd);
         receiving::drop_rest(fd);
-        if places::has(socket.id) && !table::has(socket.id) {
+        if (places::has(socket.id) || peers::has(socket.id)) && !table::has(socket.id) {
             places::forget(socket.id);
+            peers::forget(socket.id);
         }
     }
     // SAFETY: the argument is the caller's.

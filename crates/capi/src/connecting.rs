@@ -32,16 +32,26 @@ fn request(peer: &[SocketAddr], init: InitMessage) -> Vec<u8> {
     [init.encoded(), client::packed(peer)].concat()
 }
 
-/// Begins an association of a one-to-many socket with a peer that has several addresses, unless there is one; does not wait.
-pub(crate) fn introduce(socket: Sctp, peer: &[SocketAddr], init: InitMessage) -> Outcome<()> {
+/// Begins an association of a one-to-many socket, unless there is one with the peer; does not wait. Gives whether it begins.
+pub(crate) fn introduce(socket: Sctp, peer: &[SocketAddr], init: InitMessage) -> Outcome<bool> {
     match client::ask(Operation::Connect, socket, (0, 0), &request(peer, init)) {
-        Ok(_) | Err(Fault(libc::EISCONN)) => Ok(()),
+        Ok(_) => Ok(true),
+        Err(Fault(libc::EISCONN)) => Ok(false),
         Err(fault) => Err(fault),
     }
 }
 
-/// Makes the descriptor not writable until the service has taken what is sent here, which it does when the association is there.
-fn fill_up(fd: c_int) {
+/// Waits until the associations are up that the socket has begun, or have failed, unless the descriptor is not to block.
+pub(crate) fn wait(socket: Sctp) {
+    if !is_nonblocking(socket.fd) {
+        // Why one has failed, notifications say.
+        let _ = client::ask(Operation::Settle, socket, (0, 0), &[]);
+    }
+}
+
+/// Makes the descriptor not writable until the service has taken what is sent here: when the association is there, or when the socket does
+/// not listen any more.
+pub(crate) fn fill_up(fd: c_int) {
     let mut bytes: c_int = 0;
     let mut length = size_of::<c_int>() as socklen_t;
     // SAFETY: there is room for the number.

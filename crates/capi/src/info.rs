@@ -1,14 +1,16 @@
 //! What programs get beside the content of a message: addresses and ancillary data.
 
-use std::mem::size_of;
+use std::mem::{offset_of, size_of};
 use std::net::SocketAddr;
 
-use libc::{c_int, c_void, msghdr};
+use libc::{c_int, c_void, msghdr, socklen_t};
 use polypath_sockets::abi::{IPPROTO_SCTP, MSG_NOTIFICATION, ancillary};
 use polypath_sockets::address;
 use polypath_sockets::frame::{Head, Kind, wanted};
-use polypath_sockets::layout::Building;
+use polypath_sockets::layout::{Building, Fields};
 
+use crate::fault::Outcome;
+use crate::memory;
 use crate::receiving::Received;
 use crate::table::Sctp;
 
@@ -67,64 +69,54 @@ fn push_item(all: &mut Vec<u8>, kind: c_int, data: &[u8]) {
     all.extend_from_slice(&item.0);
 }
 
-/// Writes what was received beside the buffers into the program's `struct msghdr`.
-///
-/// # Safety
-///
-/// The pointers in the message must be valid, as `recvmsg` demands.
-pub(crate) unsafe fn fill(socket: Sctp, message: &mut msghdr, received: &Received) {
-    message.msg_flags = received.flags;
-    if !message.msg_name.is_null() {
-        let length = &raw mut message.msg_namelen;
-        // SAFETY: the caller vouches for name and length.
-        unsafe { write_address(socket, received.head.peer, message.msg_name.cast(), length) };
-    }
-    let items = ancillary_of(received);
-    let room = if message.msg_control.is_null() { 0 } else { message.msg_controllen };
+/// Writes what was received beside the buffers where the program's `struct msghdr` says, and into it.
+pub(crate) fn fill(
+    socket: Sctp,
+    (message, asked): (*mut msghdr, &msghdr),
+    received: Option<&Received>,
+) -> Outcome<()> {
+    let mut flags = received.map_or(0, |received| received.flags);
+    let peer = received.and_then(|received| received.head.peer);
+    let name = peer.map(|peer| address::written(peer, socket.is_ipv6())).unwrap_or_default();
+    let mut items = received.map(ancillary_of).unwrap_or_default();
+    let room = if asked.msg_control.is_null() { 0 } else { asked.msg_controllen };
     if items.len() > room {
-        message.msg_flags |= libc::MSG_CTRUNC;
-        message.msg_controllen = 0;
-        return;
+        flags |= libc::MSG_CTRUNC;
+        items.clear();
     }
-    if !items.is_empty() {
-        let to = message.msg_control.cast::<u8>();
-        // SAFETY: there is room for so many bytes.
-        unsafe { std::ptr::copy_nonoverlapping(items.as_ptr(), to, items.len()) };
+    let [flags, length] = [flags.to_ne_bytes(), (name.len() as socklen_t).to_ne_bytes()];
+    let control = items.len().to_ne_bytes();
+    let field = |offset| message.cast::<u8>().wrapping_add(offset).cast::<c_void>();
+    let mut places: Vec<(&[u8], *mut c_void)> = vec![
+        (&flags, field(offset_of!(msghdr, msg_flags))),
+        (&control, field(offset_of!(msghdr, msg_controllen))),
+        (&items, asked.msg_control),
+    ];
+    if !asked.msg_name.is_null() && received.is_some() {
+        let kept = name.len().min(asked.msg_namelen as usize);
+        places.push((&name[..kept], asked.msg_name));
+        places.push((&length, field(offset_of!(msghdr, msg_namelen))));
     }
-    message.msg_controllen = items.len();
+    memory::copy_out_all(&places)
 }
 
 /// Writes an address where the program wants it, cut to the room that there is; 0 bytes if there is no address.
-///
-/// # Safety
-///
-/// Both pointers must be valid or null, and there must be room for so many bytes as the length says.
-pub(crate) unsafe fn write_address(
+pub(crate) fn write_address(
     socket: Sctp,
     address: Option<SocketAddr>,
     to: *mut libc::sockaddr,
-    length: *mut libc::socklen_t,
-) {
-    let bytes = address.map(|address| address::written(address, socket.is_ipv6()));
-    // SAFETY: the caller vouches for both.
-    unsafe { write_bytes(&bytes.unwrap_or_default(), to.cast(), length) };
-}
-
-/// Writes bytes where the program wants them, cut to the room that there is, and how many there are.
-///
-/// # Safety
-///
-/// As of [`write_address`].
-unsafe fn write_bytes(bytes: &[u8], to: *mut c_void, length: *mut libc::socklen_t) {
+    length: *mut socklen_t,
+) -> Outcome<()> {
     if length.is_null() {
-        return;
+        return Ok(());
     }
-    // SAFETY: the caller vouches for both.
-    unsafe {
-        let room = (*length as usize).min(bytes.len());
-        if !to.is_null() {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), room);
-        }
-        *length = bytes.len() as libc::socklen_t;
+    let address = address.map(|address| address::written(address, socket.is_ipv6()));
+    let bytes = address.unwrap_or_default();
+    let known = (bytes.len() as socklen_t).to_ne_bytes();
+    if to.is_null() {
+        return memory::copy_out(&known, length.cast());
     }
+    let room = Fields(&memory::copy_in(length.cast(), size_of::<socklen_t>())?).u32(0);
+    let kept = bytes.len().min(room.unwrap_or(0) as usize);
+    memory::copy_out_all(&[(&bytes[..kept], to.cast()), (&known, length.cast())])
 }

@@ -6,26 +6,24 @@ use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::fault::{Fault, Outcome, returned};
 use crate::info::{self, write_address};
+use crate::memory;
 use crate::messages::{self, Letter, address_at};
 use crate::real;
 use crate::receiving;
 use crate::table::{self, Sctp};
 
 /// The parts of a vector of a program.
-///
-/// # Safety
-///
-/// The pointer must be valid for so many parts.
-unsafe fn parts<'a>(parts: *const iovec, count: usize) -> Outcome<&'a [iovec]> {
+fn parts(parts: *const iovec, count: usize) -> Outcome<Vec<iovec>> {
     match count {
-        0 => Ok(&[]),
-        _ if parts.is_null() => Err(Fault(libc::EFAULT)),
-        1..=1024 => {
-            // SAFETY: the caller vouches for it.
-            Ok(unsafe { std::slice::from_raw_parts(parts, count) })
-        }
+        0 => Ok(Vec::new()),
+        1..=1024 => memory::copy_in_all(parts, count),
         _ => Err(Fault(libc::EINVAL)),
     }
+}
+
+/// A message header of a program.
+fn header(message: *const msghdr) -> Outcome<msghdr> {
+    memory::copy_in_all(message, 1)?.pop().ok_or(Fault(libc::EFAULT))
 }
 
 fn part(buffer: *const c_void, count: size_t) -> iovec {
@@ -66,9 +64,8 @@ unsafe extern "C" fn writev(fd: c_int, vector: *const iovec, count: c_int) -> ss
         // SAFETY: the arguments are the caller's.
         return unsafe { real::writev(fd, vector, count) };
     };
-    // SAFETY: the caller vouches for the vector.
-    match unsafe { parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) } {
-        Ok(parts) => sent(socket, &Letter::plain(), parts, 0),
+    match parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) {
+        Ok(parts) => sent(socket, &Letter::plain(), &parts, 0),
         Err(fault) => returned(Err(fault)),
     }
 }
@@ -100,8 +97,7 @@ unsafe extern "C" fn sendto(
         // SAFETY: the arguments are the caller's.
         return unsafe { real::sendto(fd, buffer, count, flags, address, length) };
     };
-    // SAFETY: the caller vouches for the address.
-    match unsafe { address_at(address, length) } {
+    match address_at(address, length) {
         Ok(peer) => {
             let mut letter = Letter::plain();
             letter.head.peer = peer;
@@ -117,16 +113,12 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
         // SAFETY: the arguments are the caller's.
         return unsafe { real::sendmsg(fd, message, flags) };
     };
-    // SAFETY: the caller vouches for the message.
-    let read = unsafe { message.as_ref() }.ok_or(Fault(libc::EFAULT)).and_then(|message| {
-        // SAFETY: the caller vouches for all that the message points to.
-        unsafe {
-            let letter = messages::letter_of(message, flags)?;
-            Ok((letter, parts(message.msg_iov, message.msg_iovlen)?))
-        }
+    let read = header(message).and_then(|message| {
+        let letter = messages::letter_of(&message, flags)?;
+        Ok((letter, parts(message.msg_iov, message.msg_iovlen)?))
     });
     match read {
-        Ok((letter, parts)) => sent(socket, &letter, parts, flags),
+        Ok((letter, parts)) => sent(socket, &letter, &parts, flags),
         Err(fault) => returned(Err(fault)),
     }
 }
@@ -147,12 +139,10 @@ unsafe extern "C" fn readv(fd: c_int, vector: *const iovec, count: c_int) -> ssi
         // SAFETY: the arguments are the caller's.
         return unsafe { real::readv(fd, vector, count) };
     };
-    // SAFETY: the caller vouches for the vector and its buffers.
-    unsafe {
-        match parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) {
-            Ok(parts) => got(socket, parts, 0),
-            Err(fault) => returned(Err(fault)),
-        }
+    match parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) {
+        // SAFETY: the caller vouches for the buffers.
+        Ok(parts) => unsafe { got(socket, &parts, 0) },
+        Err(fault) => returned(Err(fault)),
     }
 }
 
@@ -181,11 +171,10 @@ unsafe extern "C" fn recvfrom(
     };
     // SAFETY: the caller vouches for buffer, address and length.
     let received = unsafe { receiving::receive(socket, &[part(buffer, count)], flags) };
-    returned(received.map(|received| {
+    returned(received.and_then(|received| {
         let peer = received.as_ref().and_then(|received| received.head.peer);
-        // SAFETY: as above.
-        unsafe { write_address(socket, peer, address, length) };
-        received.map_or(0, |received| received.bytes as ssize_t)
+        write_address(socket, peer, address, length)?;
+        Ok(received.map_or(0, |received| received.bytes as ssize_t))
     }))
 }
 
@@ -200,21 +189,13 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
         }
         return result;
     };
-    // SAFETY: the caller vouches for the message and all that it points to.
-    let attempt = || unsafe {
-        let message = message.as_mut().ok_or(Fault(libc::EFAULT))?;
-        let parts = parts(message.msg_iov, message.msg_iovlen)?;
-        match receiving::receive(socket, parts, flags)? {
-            Some(received) => {
-                info::fill(socket, message, &received);
-                Ok(received.bytes as ssize_t)
-            }
-            None => {
-                message.msg_flags = 0;
-                message.msg_controllen = 0;
-                Ok(0)
-            }
-        }
+    let attempt = || {
+        let asked = header(message)?;
+        let parts = parts(asked.msg_iov, asked.msg_iovlen)?;
+        // SAFETY: the caller vouches for the buffers.
+        let received = unsafe { receiving::receive(socket, &parts, flags) }?;
+        info::fill(socket, (message, &asked), received.as_ref())?;
+        Ok(received.map_or(0, |received| received.bytes as ssize_t))
     };
     returned(attempt())
 }

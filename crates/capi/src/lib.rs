@@ -19,6 +19,7 @@ mod info;
 mod io;
 mod memory;
 mod messages;
+mod peers;
 mod places;
 mod real;
 mod receiving;

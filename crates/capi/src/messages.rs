@@ -1,8 +1,9 @@
 //! Sending: from messages of the program to frames.
 
+use std::mem::size_of;
 use std::net::SocketAddr;
 
-use libc::{c_int, iovec, msghdr};
+use libc::{c_int, cmsghdr, iovec, msghdr};
 use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, ancillary, flag, socket_option};
 use polypath_sockets::address;
 use polypath_sockets::control::{Abort, Operation};
@@ -15,6 +16,7 @@ use crate::connecting;
 use crate::fault::{Fault, Outcome};
 use crate::frames::{send_frame, send_large};
 use crate::memory;
+use crate::peers;
 use crate::table::Sctp;
 
 /// Flags of a call that mean the same to the descriptor.
@@ -26,8 +28,6 @@ pub(crate) struct Letter {
     pub(crate) head: Head,
     /// Further addresses of the peer, where the association begins with the message.
     pub(crate) others: Vec<SocketAddr>,
-    /// Key that is to authenticate it.
-    pub(crate) key: Option<u16>,
 }
 
 impl Letter {
@@ -44,7 +44,7 @@ impl Letter {
 
 impl From<Head> for Letter {
     fn from(head: Head) -> Self {
-        Self { head, others: Vec::new(), key: None }
+        Self { head, others: Vec::new() }
     }
 }
 
@@ -67,10 +67,21 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
     }
     if socket.is_one_to_one() && !socket.is_connected() {
         connecting::ensure_connected(socket, &letter.peers(), head.init)?;
-    } else if !letter.others.is_empty() && !socket.is_one_to_one() {
-        connecting::introduce(socket, &letter.peers(), head.init)?;
     }
-    if let Some(key) = letter.key {
+    let stranger = head.peer.filter(|peer| {
+        let may_begin = !socket.is_one_to_one() && head.association == 0;
+        let ends = head.flags & (flag::EOF | flag::ABORT) != 0;
+        may_begin && !ends && (!letter.others.is_empty() || !peers::knows(socket.id, *peer))
+    });
+    let begins = match stranger {
+        Some(peer) => {
+            let begins = connecting::introduce(socket, &letter.peers(), head.init)?;
+            peers::note(socket.id, peer);
+            begins
+        }
+        None => false,
+    };
+    if let Some(key) = head.key {
         let peer = client::packed(head.peer.as_slice());
         client::ask(Operation::CheckKey, socket, (head.association, key.into()), &peer)?;
     }
@@ -84,6 +95,9 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
         return Err(Fault(libc::EMSGSIZE));
     } else {
         send_large(socket.fd, head, parts, flags)?;
+    }
+    if begins && flags & libc::MSG_DONTWAIT == 0 {
+        connecting::wait(socket);
     }
     Ok(bytes)
 }
@@ -111,32 +125,38 @@ fn send_buffer(socket: Sctp) -> Outcome<usize> {
     Ok(usize::try_from(doubled).unwrap_or(0).div_ceil(2).min(MAX_MESSAGE_BYTES as usize))
 }
 
+/// Most bytes of ancillary data.
+const MAX_CONTROL_BYTES: usize = 64 * 1024;
+
 /// What a program's `struct msghdr` says of the message that is to be sent.
-///
-/// # Safety
-///
-/// The pointers in the message must be valid, as `sendmsg` demands.
-pub(crate) unsafe fn letter_of(message: &msghdr, flags: c_int) -> Outcome<Letter> {
+pub(crate) fn letter_of(message: &msghdr, flags: c_int) -> Outcome<Letter> {
     let mut letter = Letter::plain();
-    // SAFETY: the caller vouches for the address.
-    letter.head.peer = unsafe { address_at(message.msg_name.cast(), message.msg_namelen) }?;
+    letter.head.peer = address_at(message.msg_name.cast(), message.msg_namelen)?;
     if flags & libc::MSG_FIN != 0 {
         letter.head.flags |= flag::EOF;
     }
-    // SAFETY: the caller vouches for the ancillary data; the macros stay within its length.
-    unsafe {
-        let mut item = libc::CMSG_FIRSTHDR(message);
-        while !item.is_null() {
-            let header = &*item;
-            if header.cmsg_level == IPPROTO_SCTP {
-                let length = header.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
-                let data = std::slice::from_raw_parts(libc::CMSG_DATA(item), length);
-                read_ancillary(&mut letter, header.cmsg_type, Fields(data))?;
-            }
-            item = libc::CMSG_NXTHDR(message, item);
-        }
+    if message.msg_control.is_null() || message.msg_controllen < size_of::<cmsghdr>() {
+        return Ok(letter);
+    } else if message.msg_controllen > MAX_CONTROL_BYTES {
+        return Err(Fault(libc::ENOBUFS));
     }
+    read_control(&mut letter, &memory::copy_in(message.msg_control, message.msg_controllen)?)?;
     Ok(letter)
+}
+
+/// Takes the items of ancillary data into the letter: each a `struct cmsghdr` with what follows, up to the next that is aligned.
+fn read_control(letter: &mut Letter, mut control: &[u8]) -> Outcome<()> {
+    while let Some(header) = control.get(..size_of::<cmsghdr>()).map(Fields) {
+        let wrong = Fault(libc::EINVAL);
+        let length = usize::try_from(header.u64(0).ok_or(wrong)?).map_err(|_| wrong)?;
+        let data = control.get(size_of::<cmsghdr>()..length).ok_or(wrong)?;
+        let (level, kind) = header.i32(8).zip(header.i32(12)).ok_or(wrong)?;
+        if level == IPPROTO_SCTP {
+            read_ancillary(letter, kind, Fields(data))?;
+        }
+        control = control.get(length.next_multiple_of(size_of::<usize>())..).unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// Takes an item of ancillary data into the letter.
@@ -145,7 +165,7 @@ pub(crate) fn read_ancillary(letter: &mut Letter, kind: c_int, item: Fields<'_>)
     let head = &mut letter.head;
     match kind {
         ancillary::INIT => head.init = InitMessage::read(item, 0).ok_or(wrong)?,
-        ancillary::AUTHINFO => letter.key = Some(item.u16(0).ok_or(wrong)?),
+        ancillary::AUTHINFO => head.key = Some(item.u16(0).ok_or(wrong)?),
         ancillary::SNDRCV => {
             head.wanted &= !(wanted::DEFAULTS | wanted::DEFAULT_PR);
             head.stream = item.u16(0).ok_or(wrong)?;
@@ -191,11 +211,7 @@ pub(crate) fn read_ancillary(letter: &mut Letter, kind: c_int, item: Fields<'_>)
 }
 
 /// The address that a program hands over; `None` if it hands over none.
-///
-/// # Safety
-///
-/// So many bytes must be readable there, unless the pointer is null.
-pub(crate) unsafe fn address_at(
+pub(crate) fn address_at(
     address: *const libc::sockaddr,
     length: libc::socklen_t,
 ) -> Outcome<Option<SocketAddr>> {

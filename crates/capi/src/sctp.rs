@@ -253,8 +253,7 @@ unsafe extern "C" fn sctp_sendmsg(
     context: u32,
 ) -> c_int {
     let attempt = || {
-        // SAFETY: the caller vouches for the address.
-        let peer = unsafe { messages::address_at(to, to_length) }?;
+        let peer = messages::address_at(to, to_length)?;
         let flags = flags as u16;
         let pr_policy = match flags & flag::PR_MASK {
             0 if lifetime_ms > 0 => flag::PR_TTL,
@@ -426,7 +425,7 @@ unsafe extern "C" fn sctp_recvmsg(
                 *flags = received.as_ref().map_or(0, |received| received.flags);
             }
             let Some(received) = received else { return Ok(0) };
-            write_address(socket, received.head.peer, from, from_length);
+            write_address(socket, received.head.peer, from, from_length)?;
             if !info.is_null() && received.head.kind == Kind::Data {
                 let bytes = info::sndrcvinfo(&received.head);
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), info.cast(), bytes.len());
@@ -462,7 +461,7 @@ unsafe extern "C" fn sctp_recvv(
                 *flags = received.as_ref().map_or(0, |received| received.flags);
             }
             let Some(received) = received else { return Ok(0) };
-            write_address(socket, received.head.peer, from, from_length);
+            write_address(socket, received.head.peer, from, from_length)?;
             let head = &received.head;
             let (kind, bytes) = match (head.kind, head.wanted & wanted::RCVINFO, &received.next) {
                 (Kind::Data, 0, None) | (Kind::Notification, _, _) => (0, Vec::new()),

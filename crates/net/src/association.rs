@@ -1,5 +1,6 @@
 //! The handle of an association.
 
+mod keys;
 mod options;
 
 use std::collections::VecDeque;
@@ -7,9 +8,8 @@ use std::net::IpAddr;
 use std::pin::pin;
 
 use bytes::Bytes;
-use polypath_proto::config::ChunkTypes;
 use polypath_proto::{
-    AddressChangeError, AssociationState, AssociationStats, KeyError, PathId, PathStats,
+    AbandonedMessages, AddressChangeError, AssociationState, AssociationStats, PathId, PathStats,
     ReconfigurationError,
 };
 use tokio::sync::Notify;
@@ -317,6 +317,15 @@ impl Association {
         .await
     }
 
+    /// Waits until the peer has asked for shutdown (`SCTP_SHUTDOWN_EVENT`) or the association has ended.
+    pub async fn shut_by_peer(&self) {
+        self.wait(&self.shared.changed, |association| {
+            let inner = association.shared.lock();
+            matches!(inner.phase(), Phase::PeerShutdown | Phase::Ended(_)).then_some(())
+        })
+        .await;
+    }
+
     /// Waits for the end of the handshake.
     pub(crate) async fn established(&self) -> Result<(), AssociationError> {
         self.wait(&self.shared.changed, |association| match association.shared.lock().phase() {
@@ -395,6 +404,12 @@ impl Association {
         self.shared.lock().protocol.set_peer_primary(address)?;
         self.shared.command();
         Ok(())
+    }
+
+    /// Messages of a stream that were abandoned (`SCTP_PR_STREAM_STATUS`); those of all streams are in
+    /// [`stats`](Self::stats).
+    pub fn abandoned_on(&self, stream: u16) -> AbandonedMessages {
+        self.shared.lock().protocol.abandoned_on(stream)
     }
 
     /// The adaptation code point of the peer's program, if it sent one (`SCTP_ADAPTATION_INDICATION`, RFC 5061 section
@@ -480,69 +495,6 @@ impl Association {
         self.shared.lock().protocol.add_incoming_streams(count)?;
         self.shared.command();
         Ok(())
-    }
-
-    /// Sets a shared key, or replaces the one with this identifier (`SCTP_AUTH_KEY`, RFC 4895). The active key still
-    /// authenticates packets. The initial keys are those of
-    /// [`shared_keys`](polypath_proto::config::AssociationConfig::shared_keys).
-    ///
-    /// # Errors
-    ///
-    /// The key is too long, there are too many keys, or authentication is off (policy `authenticated_chunks`).
-    pub fn set_shared_key(&self, id: u16, key: &[u8]) -> Result<(), KeyError> {
-        self.shared.lock().protocol.set_shared_key(id, key)
-    }
-
-    /// Deletes a key (`SCTP_AUTH_DELETE_KEY`): packets that arrive with it are discarded.
-    ///
-    /// # Errors
-    ///
-    /// The key does not exist or is the active one, or authentication is off.
-    pub fn delete_shared_key(&self, id: u16) -> Result<(), KeyError> {
-        self.shared.lock().protocol.delete_shared_key(id)
-    }
-
-    /// Sets the key that authenticates packets from now on (`SCTP_AUTH_ACTIVE_KEY`). The peer must have it.
-    ///
-    /// # Errors
-    ///
-    /// The key does not exist, or authentication is off.
-    pub fn activate_shared_key(&self, id: u16) -> Result<(), KeyError> {
-        self.shared.lock().protocol.activate_shared_key(id)
-    }
-
-    /// Stops the use of a key for sending (`SCTP_AUTH_DEACTIVATE_KEY`); packets that arrive with it are still accepted.
-    ///
-    /// # Errors
-    ///
-    /// The key does not exist or is the active one, or authentication is off.
-    pub fn deactivate_shared_key(&self, id: u16) -> Result<(), KeyError> {
-        let mut inner = self.shared.lock();
-        inner.protocol.deactivate_shared_key(id)?;
-        drop(inner);
-        self.shared.command();
-        Ok(())
-    }
-
-    /// Identifier of the shared key that authenticates packets to the peer; `None` without authentication.
-    pub fn active_key(&self) -> Option<u16> {
-        self.shared.lock().protocol.active_key()
-    }
-
-    /// Types of chunks that this side (`SCTP_LOCAL_AUTH_CHUNKS`) and the peer (`SCTP_PEER_AUTH_CHUNKS`) accept only if they are
-    /// authenticated; `None` without authentication.
-    pub fn demanded_chunks(&self) -> Option<[ChunkTypes; 2]> {
-        self.shared.lock().protocol.demanded_chunks()
-    }
-
-    /// Whether both sides have authentication (RFC 4895).
-    pub fn is_authenticated(&self) -> bool {
-        self.shared.lock().protocol.is_authenticated()
-    }
-
-    /// Identifier of the shared key with which the peer authenticates its packets; `None` before it has authenticated one.
-    pub fn peer_key(&self) -> Option<u16> {
-        self.shared.lock().protocol.peer_key()
     }
 
     /// Attaches a probe, which receives the association's events from now on, or detaches it; returns the previous one.

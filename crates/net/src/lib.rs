@@ -284,14 +284,15 @@ pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
     AssociationConfig, AssociationOptions, BUFFER_BYTES, EndpointConfig, ErrorDetection,
     Heartbeats, LongMessages, PathOptions, PathPairing, PmtuDiscovery, Policies, Preset,
+    ShutdownAnswer,
 };
 pub use polypath_proto::{
-    AddressChange, AddressChangeError, AssociationEnd, AssociationState, AssociationStats,
-    AuthenticationChange, BlockedCause, BlockedTime, ChunkKinds, ClaimError,
-    ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event, EventKinds, Instant,
-    KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats, PathStatus, Piece,
-    PortAddresses, PortConfig, Probe, ProbeEvent, ReconfigurationError, SendError as SendRefusal,
-    TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
+    AbandonedCount, AbandonedMessages, AddressChange, AddressChangeError, AssociationEnd,
+    AssociationState, AssociationStats, AuthenticationChange, BlockedCause, BlockedTime,
+    ChunkKinds, ClaimError, ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event,
+    EventKinds, Instant, KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats,
+    PathStatus, Piece, PortAddresses, PortConfig, Probe, ProbeEvent, ReconfigurationError,
+    SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
 };
 pub use port::BoundPort;
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};

@@ -87,7 +87,12 @@ pub enum Event {
         streams: Vec<u16>,
     },
     /// TSNs and all streams of both sides were reset (SCTP_ASSOC_RESET_EVENT), at the request of one of them.
-    AssociationReset,
+    AssociationReset {
+        /// TSN of this side's next chunk.
+        local_tsn: u32,
+        /// TSN of the peer's next chunk.
+        remote_tsn: u32,
+    },
     /// There are more streams (SCTP_STREAM_CHANGE_EVENT).
     StreamsAdded {
         /// Streams on which this side may send now.

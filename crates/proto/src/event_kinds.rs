@@ -55,7 +55,7 @@ impl Event {
             Self::OutgoingStreamsReset { .. }
             | Self::IncomingStreamsReset { .. }
             | Self::ReconfigurationRefused { .. } => EventKinds::STREAM_RESET,
-            Self::AssociationReset => EventKinds::ASSOCIATION_RESET,
+            Self::AssociationReset { .. } => EventKinds::ASSOCIATION_RESET,
             Self::StreamsAdded { .. } => EventKinds::STREAM_CHANGE,
             Self::PeerAddress { .. }
             | Self::LocalAddress { .. }

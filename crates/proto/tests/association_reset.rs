@@ -38,7 +38,17 @@ fn ask(pair: &mut Pair, side: Side) -> Result<(), Refusal> {
 }
 
 fn resets(pair: &Pair, side: Side) -> usize {
-    pair.slot(side).events.iter().filter(|it| **it == Event::AssociationReset).count()
+    reset_tsns(pair, side).len()
+}
+
+/// TSNs of both directions that the events name.
+fn reset_tsns(pair: &Pair, side: Side) -> Vec<[u32; 2]> {
+    let events = pair.slot(side).events.iter();
+    let named = events.filter_map(|event| match event {
+        Event::AssociationReset { local_tsn, remote_tsn } => Some([*local_tsn, *remote_tsn]),
+        _ => None,
+    });
+    named.collect()
 }
 
 fn refusals(pair: &Pair, side: Side) -> Vec<u32> {
@@ -94,6 +104,8 @@ fn nothing_is_lost_and_everything_begins_anew() {
                     })
                 };
                 assert!(pair.run_until(secs(300), all), "{case}");
+                let [client, server] = BOTH.map(|side| reset_tsns(&pair, side)[0]);
+                assert_eq!(client, [server[1], server[0]], "{case}: both name the same TSNs");
                 for side in BOTH {
                     assert!(refusals(&pair, side).is_empty(), "{case}");
                     for stream in 0..2 {

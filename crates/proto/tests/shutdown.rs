@@ -3,8 +3,8 @@
 mod common;
 
 use common::{PEER_WINDOW, Victim, config, data, data_chunks, init_ack, ip, message, sack, secs};
-use polypath_proto::config::{AssociationConfig, Preset};
-use polypath_proto::{AssociationEnd, Event, SendError, Transmit};
+use polypath_proto::config::{AssociationConfig, Preset, ShutdownAnswer};
+use polypath_proto::{AssociationEnd, AssociationState, Event, SendError, Transmit};
 use polypath_wire::{Chunk, Parameter, Parameters};
 
 fn chunks(packets: &[Transmit]) -> Vec<&Chunk<'static>> {
@@ -155,4 +155,27 @@ fn chunks_of_a_shutdown_mean_nothing_in_other_states() {
     victim.receive(ip(2), vec![complete]);
     victim.receive(ip(2), vec![Chunk::CookieAck]);
     assert!(victim.association().is_established() && !victim.association().is_shut_by_peer());
+}
+
+/// Messages that waited in a queue of the user's when the SHUTDOWN arrived.
+#[test]
+fn a_shutdown_is_answered_on_request_where_the_user_wants_that() {
+    let shutdown_answer = ShutdownAnswer::OnRequest;
+    let mut victim =
+        Victim::established(AssociationConfig { shutdown_answer, ..config(Preset::Rfc9260) });
+    victim.receive(ip(2), vec![shutdown(victim.first_tsn() - 1)]);
+    assert!(victim.events().contains(&Event::PeerShutdown));
+    assert_eq!(victim.association().state(), AssociationState::ShutdownReceived);
+    // The peer repeats itself.
+    victim.receive(ip(2), vec![shutdown(victim.first_tsn() - 1)]);
+    assert!(victim.sent().is_empty(), "nothing is outstanding, and there is no answer");
+    victim.send(1, 1000);
+    let first = victim.first_tsn();
+    assert_eq!(data_chunks(&victim.sent()), 1);
+    victim.host.shutdown(victim.now, 0);
+    let refused = victim.host.send(victim.now, 0, message(9, 10));
+    assert_eq!(refused, Err(SendError::Closed));
+    assert!(victim.sent().is_empty(), "a message is outstanding");
+    victim.receive(ip(2), vec![shutdown(first)]);
+    assert_eq!(chunks(&victim.sent()), [&Chunk::ShutdownAck]);
 }

@@ -42,6 +42,8 @@ pub enum Operation {
     /// An abort (`SCTP_ABORT`), which does not wait behind messages: `first` is the association, `second` 1 for all of them (`SCTP_SENDALL`), `bytes` an
     /// [`Abort`].
     Abort = 13,
+    /// Waits until no attempt to connect is under way.
+    Settle = 14,
 }
 
 impl Operation {
@@ -61,6 +63,7 @@ impl Operation {
             Status,
             CheckKey,
             Abort,
+            Settle,
         ]
         .into_iter()
         .find(|operation| *operation as u8 == number)

@@ -7,7 +7,7 @@ use crate::init::InitMessage;
 use crate::layout::{Building, Fields};
 
 /// Bytes of a head.
-pub const HEAD_BYTES: usize = 80;
+pub const HEAD_BYTES: usize = 84;
 
 /// Where the TSNs are, behind the longest address.
 const TSN_OFFSET: usize = 56;
@@ -87,6 +87,8 @@ pub struct Head {
     pub rest: u32,
     /// To the program: number of the frame, by which one is known again that was read in part.
     pub number: u32,
+    /// To the service: the key that authenticates the message, if it is not the active one.
+    pub key: Option<u16>,
 }
 
 impl Head {
@@ -110,6 +112,7 @@ impl Head {
             init: InitMessage::default(),
             rest: 0,
             number: 0,
+            key: None,
         }
     }
 
@@ -135,7 +138,8 @@ impl Head {
             .bytes(&self.init.encoded())
             .u32(self.rest)
             .u32(self.number)
-            .padded(HEAD_BYTES);
+            .u16(self.key.is_some().into())
+            .u16(self.key.unwrap_or(0));
         let mut bytes = [0; HEAD_BYTES];
         bytes.copy_from_slice(&built.0[..HEAD_BYTES]);
         bytes
@@ -170,6 +174,8 @@ impl Head {
             init: InitMessage::read(fields, TSN_OFFSET + 8)?,
             rest: fields.u32(TSN_OFFSET + 16)?,
             number: fields.u32(TSN_OFFSET + 20)?,
+            key: Some(fields.u16(TSN_OFFSET + 26)?)
+                .filter(|_| fields.u16(TSN_OFFSET + 24) == Some(1)),
         })
     }
 }
@@ -198,6 +204,7 @@ mod tests {
             init: InitMessage { outbound_streams: 9, attempts: 2, ..InitMessage::default() },
             rest: 70_000,
             number: u32::MAX - 1,
+            key: Some(0),
         };
         assert_eq!(Head::decode(&full.encoded()), Some(full));
         for kind in [Kind::Data, Kind::Accepted, Kind::Fault, Kind::Filler, Kind::Shutdown] {

@@ -62,7 +62,12 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(15, "GET_PEER_ADDR_INFO", Get, ""),
     row(16, "DELAYED_SACK", Both, ""),
     row(17, "CONTEXT", Both, ""),
-    row(18, "FRAGMENT_INTERLEAVE", Both, "kept only: the policy `message_interleaving` decides"),
+    row(
+        18,
+        "FRAGMENT_INTERLEAVE",
+        Both,
+        "1 and 2 are the same: within an association, `SCTP_INTERLEAVING_SUPPORTED` decides",
+    ),
     row(19, "PARTIAL_DELIVERY_POINT", Both, ""),
     row(20, "MAX_BURST", Both, ""),
     row(21, "AUTH_CHUNK", Set, "peers without authentication are refused then"),
@@ -80,7 +85,12 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(33, "RECVNXTINFO", Both, ""),
     row(34, "DEFAULT_SNDINFO", Both, ""),
     row(35, "AUTH_DEACTIVATE_KEY", Set, ""),
-    row(36, "REUSE_PORT", Both, "kept only: a port belongs to one socket"),
+    row(
+        36,
+        "REUSE_PORT",
+        Both,
+        "one-to-one sockets with the same addresses, of which one may listen",
+    ),
     row(37, "PEER_ADDR_THLDS_V2", Both, ""),
     row(100, "SOCKOPT_BINDX_ADD", Set, BINDX),
     row(101, "SOCKOPT_BINDX_REM", Set, BINDX),
@@ -94,7 +104,7 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(113, "PR_SUPPORTED", Both, "cannot be switched off"),
     row(114, "DEFAULT_PRINFO", Both, ""),
     row(115, "PR_ASSOC_STATUS", Get, ""),
-    row(116, "PR_STREAM_STATUS", Neither, "not counted by stream"),
+    row(116, "PR_STREAM_STATUS", Get, ""),
     row(117, "RECONFIG_SUPPORTED", Both, ""),
     row(
         118,
@@ -109,14 +119,24 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(123, "STREAM_SCHEDULER", Both, "of associations to come; others fail with `EOPNOTSUPP`"),
     row(124, "STREAM_SCHEDULER_VALUE", Set, ""),
     row(125, "INTERLEAVING_SUPPORTED", Both, ""),
-    row(126, "SENDMSG_CONNECT", Neither, "only inside of Linux"),
+    row(
+        126,
+        "SENDMSG_CONNECT",
+        Neither,
+        "only inside of Linux: `sendmsg` connects one-to-many sockets to unknown peers",
+    ),
     row(127, "EVENT", Both, ""),
     row(128, "ASCONF_SUPPORTED", Both, ""),
     row(129, "AUTH_SUPPORTED", Both, ""),
     row(130, "ECN_SUPPORTED", Both, ""),
     row(131, "EXPOSE_POTENTIALLY_FAILED_STATE", Both, ""),
     row(132, "REMOTE_UDP_ENCAPS_PORT", Both, "of the socket; 0 means over IP itself"),
-    row(133, "PLPMTUD_PROBE_INTERVAL", Neither, "path MTUs are always probed"),
+    row(
+        133,
+        "PLPMTUD_PROBE_INTERVAL",
+        Both,
+        "0 ends probing, other values begin it; the interval is kept only: a probe is repeated after the RTO",
+    ),
 ];
 
 /// Functions that the library has in front of those of the C library, and those of `libsctp`, with what differs.
@@ -182,7 +202,7 @@ pub const ANCILLARY: &[(&str, &str)] = &[
     ("SCTP_PRINFO", ""),
     (
         "SCTP_AUTHINFO",
-        "the active key; another one fails with `EOPNOTSUPP`, since one key authenticates all that an association sends",
+        "with a key that is not active, the message waits for those before it, and those behind wait for it; retransmissions have the active key",
     ),
     ("SCTP_DSTADDRV4", ""),
     ("SCTP_DSTADDRV6", ""),
@@ -201,7 +221,7 @@ pub const NOTIFICATIONS: &[(&str, &str)] = &[
     ("SCTP_AUTHENTICATION_EVENT", ""),
     ("SCTP_SENDER_DRY_EVENT", ""),
     ("SCTP_STREAM_RESET_EVENT", "for refused requests, the list of streams is empty"),
-    ("SCTP_ASSOC_RESET_EVENT", "TSNs are 0"),
+    ("SCTP_ASSOC_RESET_EVENT", ""),
     ("SCTP_STREAM_CHANGE_EVENT", ""),
 ];
 

@@ -1,6 +1,7 @@
 //! Authenticated chunks (RFC 4895): what an association keeps for them, and where packets meet them.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use polypath_wire::{Auth, Cause, Causes, ChecksumPolicy, Chunk, Packet, PacketView, chunk_type};
 use rand_core::Rng;
@@ -90,6 +91,21 @@ impl Association {
             self.events.push(Event::Authentication(AuthenticationChange::KeyUnused(before)));
         }
         Ok(())
+    }
+
+    /// Like [`activate_shared_key`](Self::activate_shared_key), but temporarily: the previous key counts as used
+    /// meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Unknown`] or [`KeyError::Off`].
+    pub fn send_with_key(&mut self, id: u16) -> Result<(), KeyError> {
+        self.change_keys(|keys| keys.activate(id))
+    }
+
+    /// Identifiers of the keys.
+    pub fn shared_key_ids(&self) -> Vec<u16> {
+        self.auth.as_ref().map_or_else(Vec::new, |auth| auth.keys.ids().collect())
     }
 
     /// Stops the use of a key for sending. [`AuthenticationChange::KeyUnused`] follows.

@@ -518,7 +518,11 @@ impl Association {
         let phase = self.state.phase();
         matches!(
             phase,
-            Some(ConnectedPhase::ShutdownReceived(_) | ConnectedPhase::ShutdownAckSent(_))
+            Some(
+                ConnectedPhase::ShutdownHeld(_)
+                    | ConnectedPhase::ShutdownReceived(_)
+                    | ConnectedPhase::ShutdownAckSent(_)
+            )
         )
     }
 

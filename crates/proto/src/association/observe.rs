@@ -21,7 +21,9 @@ impl State {
                 ConnectedPhase::Established => AssociationState::Established,
                 ConnectedPhase::ShutdownPending => AssociationState::ShutdownPending,
                 ConnectedPhase::ShutdownSent(_) => AssociationState::ShutdownSent,
-                ConnectedPhase::ShutdownReceived(_) => AssociationState::ShutdownReceived,
+                ConnectedPhase::ShutdownHeld(_) | ConnectedPhase::ShutdownReceived(_) => {
+                    AssociationState::ShutdownReceived
+                }
                 ConnectedPhase::ShutdownAckSent(_) => AssociationState::ShutdownAckSent,
             },
             Self::Closed(_) => AssociationState::Closed,

@@ -50,7 +50,7 @@ impl Association {
         self.transmitter.peer.may_lack_answer = true;
         self.size_black_hole = None;
         self.transmitter.queue.reset_streams(&[]);
-        self.report_reset_of_all();
+        self.report_reset_of_all([sender.0, receiver_next.0]);
         Some(sequence)
     }
 
@@ -65,7 +65,7 @@ impl Association {
             self.transmitter.renumber(Tsn(tsns.receiver));
             self.transmitter.queue.reset_streams(&[]);
             self.size_black_hole = None;
-            self.report_reset_of_all();
+            self.report_reset_of_all([tsns.receiver, tsns.sender]);
         }
         self.announce_messages();
         if let Err(violation) = taken {
@@ -74,10 +74,10 @@ impl Association {
         }
     }
 
-    fn report_reset_of_all(&mut self) {
+    fn report_reset_of_all(&mut self, [local_tsn, remote_tsn]: [u32; 2]) {
         self.stats.seldom.outgoing_stream_resets += 1;
         self.stats.seldom.incoming_stream_resets += 1;
-        self.events.push_if_few(Event::AssociationReset);
+        self.events.push_if_few(Event::AssociationReset { local_tsn, remote_tsn });
         self.events.push(Event::Writable);
         self.announce_messages();
     }

@@ -5,6 +5,7 @@ use polypath_wire::Chunk;
 use super::Association;
 use super::output::{Control, To};
 use super::state::{ConnectedPhase, State, T2};
+use crate::config::ShutdownAnswer;
 use crate::{AssociationEnd, Cx, Event, Instant, PathId, ProbeEvent, TimerKind};
 
 impl Association {
@@ -19,7 +20,12 @@ impl Association {
                 connected.phase = ConnectedPhase::ShutdownPending;
                 connected.shutdown_guard = self.config.shutdown_guard.map(|guard| cx.now + guard);
             }
-            State::Connected(_) | State::Closed(_) => {}
+            State::Connected(connected) => {
+                if let ConnectedPhase::ShutdownHeld(came_on) = connected.phase {
+                    connected.phase = ConnectedPhase::ShutdownReceived(came_on);
+                }
+            }
+            State::Closed(_) => {}
         }
         self.report_state(cx);
     }
@@ -84,6 +90,16 @@ impl Association {
         let answer = self.answer_path(came_on);
         let Some(phase) = self.state.phase() else { return };
         match phase {
+            ConnectedPhase::Established
+                if self.config.shutdown_answer == ShutdownAnswer::OnRequest =>
+            {
+                self.state.enter(ConnectedPhase::ShutdownHeld(came_on));
+                self.report_state(cx);
+                self.events.push(Event::PeerShutdown);
+            }
+            ConnectedPhase::ShutdownHeld(_) => {
+                self.state.enter(ConnectedPhase::ShutdownHeld(came_on));
+            }
             ConnectedPhase::Established | ConnectedPhase::ShutdownPending => {
                 self.state.enter(ConnectedPhase::ShutdownReceived(came_on));
                 self.report_state(cx);

@@ -42,6 +42,9 @@ pub(crate) enum ConnectedPhase {
     ShutdownPending,
     /// SHUTDOWN sent.
     ShutdownSent(T2),
+    /// SHUTDOWN received, the last time on this path; the user may still hand over messages
+    /// ([`ShutdownAnswer::OnRequest`](crate::config::ShutdownAnswer)).
+    ShutdownHeld(PathId),
     /// SHUTDOWN received, the last time on this path; data is still outstanding.
     ShutdownReceived(PathId),
     /// SHUTDOWN ACK sent.
@@ -84,6 +87,7 @@ impl Connected {
             }
             ConnectedPhase::Established
             | ConnectedPhase::ShutdownPending
+            | ConnectedPhase::ShutdownHeld(_)
             | ConnectedPhase::ShutdownReceived(_) => None,
         }
     }
@@ -92,7 +96,13 @@ impl Connected {
 impl ConnectedPhase {
     #[inline]
     fn may_send_data(self) -> bool {
-        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived(_))
+        matches!(
+            self,
+            Self::Established
+                | Self::ShutdownPending
+                | Self::ShutdownHeld(_)
+                | Self::ShutdownReceived(_)
+        )
     }
 
     #[inline]
@@ -116,7 +126,9 @@ impl State {
         let Self::Connected(Connected { phase, .. }) = self else { return SendPhase::Closed };
         match phase {
             ConnectedPhase::ShutdownPending => SendPhase::Draining,
-            ConnectedPhase::Established | ConnectedPhase::ShutdownReceived(_) => SendPhase::Open,
+            ConnectedPhase::Established
+            | ConnectedPhase::ShutdownHeld(_)
+            | ConnectedPhase::ShutdownReceived(_) => SendPhase::Open,
             ConnectedPhase::ShutdownSent(_) | ConnectedPhase::ShutdownAckSent(_) => {
                 SendPhase::Closed
             }
@@ -142,7 +154,10 @@ impl State {
     pub(crate) fn accepts_messages(&self) -> bool {
         match self {
             Self::Handshake(handshake) => !handshake.shutdown_wanted,
-            Self::Connected(connected) => matches!(connected.phase, ConnectedPhase::Established),
+            Self::Connected(connected) => matches!(
+                connected.phase,
+                ConnectedPhase::Established | ConnectedPhase::ShutdownHeld(_)
+            ),
             Self::Closed(_) => false,
         }
     }

@@ -7,10 +7,16 @@ use crate::paths::Path;
 use crate::transmit::SendPath;
 use crate::types::{Lazy, Vacant};
 use crate::{
-    AssociationStats, BlockedCause, BlockedTime, Instant, PathStats, PotentiallyFailedTime,
+    AbandonedMessages, AssociationStats, BlockedCause, BlockedTime, Instant, PathStats,
+    PotentiallyFailedTime,
 };
 
 impl Association {
+    /// Messages of a stream that were abandoned (`SCTP_PR_STREAM_STATUS`).
+    pub fn abandoned_on(&self, stream: u16) -> AbandonedMessages {
+        self.transmitter.abandoned_on(stream)
+    }
+
     /// Counters.
     pub fn stats(&self) -> AssociationStats {
         let mut stats = self.stats.stats();

@@ -78,6 +78,17 @@ pub enum LongMessages {
     Refuse,
 }
 
+/// When the association answers the peer's SHUTDOWN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum ShutdownAnswer {
+    /// Once every message is acknowledged. After the SHUTDOWN the user can send no more messages.
+    #[default]
+    Automatic,
+    /// Once the user has asked for shutdown as well, and every message is acknowledged. Until then the user can send
+    /// messages: those that waited in a queue of its own when the SHUTDOWN arrived.
+    OnRequest,
+}
+
 /// How the MTU of a path is determined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -137,6 +148,9 @@ pub struct AssociationConfig {
     pub max_fragment_bytes: Option<u32>,
     /// What happens to messages that do not fit into one chunk.
     pub long_messages: LongMessages,
+    /// When the peer's SHUTDOWN is answered.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub shutdown_answer: ShutdownAnswer,
     /// DSCP of all packets (`spp_dscp` of `SCTP_PEER_ADDR_PARAMS`, RFC 6458 section 8.1.12), from 0 to 63; 0 is best
     /// effort. Sockets set it on Linux and Android.
     pub dscp: u8,
@@ -312,6 +326,7 @@ impl Default for AssociationConfig {
             pmtu_discovery: None,
             max_fragment_bytes: None,
             long_messages: LongMessages::Fragment,
+            shutdown_answer: ShutdownAnswer::Automatic,
             dscp: 0,
             ipv6_flow_label: 0,
             path_pairing: PathPairing::ByIndex,

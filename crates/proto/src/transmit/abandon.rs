@@ -7,7 +7,7 @@ use super::{SendCx, SendPhase, Transmitter};
 use crate::transmit::partial_reliability::index::Place;
 use crate::transmit::partial_reliability::{Reliability, Support};
 use crate::types::{BufferBytes, Fate};
-use crate::{Event, Instant, PathId, ProbeEvent, Tsn};
+use crate::{AbandonedMessages, Event, Instant, PathId, ProbeEvent, Tsn};
 
 /// Stream, U bit and MID of a message.
 type MessageId = (u16, bool, u32);
@@ -163,8 +163,8 @@ impl Transmitter {
             return self.abandon_begun(cx, slot);
         }
         let Some(waiting) = queue.abandon(slot) else { return false };
-        waiting.reliability.count(&mut self.stats.seldom.abandoned, false);
         let (stream, context) = (waiting.message.stream, waiting.message.context);
+        self.count_abandoned(stream, waiting.reliability, false);
         cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: false }));
         true
     }
@@ -211,7 +211,7 @@ impl Transmitter {
         }
         self.queue.release(released);
         if extent.ends {
-            reliability.count(&mut self.stats.seldom.abandoned, true);
+            self.count_abandoned(stream, reliability, true);
             cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
             return true;
         }
@@ -222,10 +222,31 @@ impl Transmitter {
     fn abandon_rest(&mut self, cx: &mut SendCx<'_>, message: MessageId) -> bool {
         let Some(rest) = self.queue.abandon_rest(cx.book.primary, message) else { return false };
         let (stream, context) = (rest.stream, rest.context);
-        rest.reliability.count(&mut self.stats.seldom.abandoned, true);
+        self.count_abandoned(stream, rest.reliability, true);
         self.outstanding.abandon_rest(rest);
         cx.effects.push(Effect::Event(Event::Abandoned { stream, context, transmitted: true }));
         true
+    }
+
+    fn count_abandoned(&mut self, stream: u16, reliability: Reliability, transmitted: bool) {
+        let counts = &mut self.stats.seldom;
+        reliability.count(&mut counts.abandoned, transmitted);
+        let streams = &mut counts.abandoned_by_stream;
+        let place = match streams.binary_search_by_key(&stream, |(stream, _)| *stream) {
+            Ok(place) => place,
+            Err(place) => {
+                streams.insert(place, (stream, AbandonedMessages::NONE));
+                place
+            }
+        };
+        reliability.count(&mut streams[place].1, transmitted);
+    }
+
+    /// Messages of a stream that were abandoned.
+    pub(crate) fn abandoned_on(&self, stream: u16) -> AbandonedMessages {
+        let streams = &self.stats.seldom.abandoned_by_stream;
+        let found = streams.binary_search_by_key(&stream, |(stream, _)| *stream);
+        found.map_or(AbandonedMessages::NONE, |place| streams[place].1)
     }
 
     /// A path whose chunks were abandoned: without losses nothing may ignore its congestion window.

@@ -1,5 +1,7 @@
 //! What the transmitter counts itself.
 
+use alloc::vec::Vec;
+
 use crate::mechanism::reneging_limit::RenegingLimit;
 use crate::types::{Lazy, Vacant};
 use crate::{AbandonedMessages, AssociationStats};
@@ -19,13 +21,19 @@ macro_rules! counters {
         pub(crate) struct SeldomTransmitCounters {
             $(pub(crate) $seldom: u64,)*
             pub(crate) abandoned: AbandonedMessages,
+            /// The same of each stream that has some, in the order of their identifiers.
+            pub(crate) abandoned_by_stream: Vec<(u16, AbandonedMessages)>,
             /// Not a counter, but needed as seldom.
             pub(crate) reneging: RenegingLimit,
         }
 
         impl Vacant for SeldomTransmitCounters {
-            const VACANT: &'static Self =
-                &Self { $($seldom: 0,)* abandoned: AbandonedMessages::NONE, reneging: RenegingLimit::NONE };
+            const VACANT: &'static Self = &Self {
+                $($seldom: 0,)*
+                abandoned: AbandonedMessages::NONE,
+                abandoned_by_stream: Vec::new(),
+                reneging: RenegingLimit::NONE,
+            };
         }
 
         impl TransmitCounters {

@@ -126,6 +126,7 @@ impl SctpSettings {
             dscp: _,
             ipv6_flow_label: _,
             // For programs.
+            shutdown_answer: _,
             adaptation_layer: _,
             shared_keys: _,
             custom_congestion: _,

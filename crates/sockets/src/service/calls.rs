@@ -87,6 +87,10 @@ async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Res
             socket.abort((request.first, request.second != 0), abort).await?;
             (done, None)
         }
+        Operation::Settle => {
+            socket.wait_for_settlement().await;
+            (done, None)
+        }
         Operation::IsListening => (Reply::value(socket.is_listening().into()), None),
         Operation::Open | Operation::Status => return Err(Errno::INVAL),
     })

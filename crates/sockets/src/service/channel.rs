@@ -15,6 +15,7 @@ use rustix::net::{
     recvmsg, sendmsg, shutdown, socketpair, sockopt,
 };
 use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 
 use super::cut::cut;
@@ -32,6 +33,18 @@ pub(super) struct Channel {
     fd: UnixStream,
     /// Number of the next frame to the program.
     next: AtomicU32,
+}
+
+/// The end of a channel, to wait for.
+#[derive(Debug)]
+pub(super) struct HangUp(AsyncFd<OwnedFd>);
+
+impl HangUp {
+    /// Waits for it.
+    pub(super) async fn wait(&self) {
+        // Such data there is not: only the end is reported.
+        let _ = self.0.ready(Interest::PRIORITY).await;
+    }
 }
 
 impl Channel {
@@ -148,6 +161,18 @@ impl Channel {
         let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
         let asked = poll(&mut fds, Some(&Timespec::default()));
         asked.is_ok() && fds[0].revents().contains(PollFlags::HUP)
+    }
+
+    /// Tells when the program has closed all of its descriptors, although frames may still lie here.
+    pub(super) fn hang_up(&self) -> io::Result<HangUp> {
+        let fd = self.fd.as_fd().try_clone_to_owned()?;
+        Ok(HangUp(AsyncFd::with_interest(fd, Interest::PRIORITY)?))
+    }
+
+    /// The program can write nothing more; what it has written stays readable.
+    pub(super) fn refuse(&self) {
+        // Fails if the program has closed its end, which is as good.
+        let _ = shutdown(&self.fd, Shutdown::Read);
     }
 
     /// Nothing more comes or goes; what the program has not read yet stays readable.

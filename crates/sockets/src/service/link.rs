@@ -17,9 +17,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::notify::Told;
 use super::options::Each;
-use super::socket::{Socket, peer_of};
+use super::socket::{Socket, Turn, peer_of};
 use super::under_way::{Sent, UnderWay};
-use super::{errors, lock, notify};
+use super::{errors, keyed, lock, notify};
 use crate::abi::flag;
 use crate::frame::{Head, Kind, MAX_PIECE_BYTES};
 
@@ -60,6 +60,8 @@ pub(super) enum Outgoing {
         message: Message,
         /// The address that it is to go to (`SCTP_ADDR_OVER`).
         over: Option<IpAddr>,
+        /// The key that authenticates it.
+        key: Option<u16>,
         ends: bool,
         /// Its share of what large messages may take while they wait.
         share: Option<OwnedSemaphorePermit>,
@@ -85,7 +87,8 @@ impl Outgoing {
         message.reliability = reliability(head.pr_policy, head.value);
         let over = head.peer.filter(|_| head.flags & flag::ADDR_OVER != 0);
         let ends = head.flags & flag::EOF != 0;
-        Self::Message { message, over: over.map(|peer| peer.ip()), ends, share: None }
+        let (over, key) = (over.map(|peer| peer.ip()), head.key);
+        Self::Message { message, over, key, ends, share: None }
     }
 }
 
@@ -217,9 +220,16 @@ impl Link {
     ) {
         let ended = Arc::clone(&association);
         let mut ended = pin!(ended.closed());
+        let (mut is_shut, shut) = (false, Arc::clone(&association));
+        let mut shut = pin!(shut.shut_by_peer());
         loop {
             let outgoing = tokio::select! {
                 biased;
+                () = &mut shut, if !is_shut => {
+                    is_shut = true;
+                    self.owner(&socket).peer_has_shut_down(&self);
+                    continue;
+                }
                 Some(outgoing) = waiting.recv() => outgoing,
                 ended = &mut ended => {
                     let errno = ended.err().map_or(Errno::PIPE, |error| errors::of_end(&error));
@@ -227,11 +237,11 @@ impl Link {
                 }
             };
             let ends = match outgoing {
-                Outgoing::Message { message, over, ends, share } => {
+                Outgoing::Message { message, over, key, ends, share } => {
                     let sent = sent(&message);
                     let handed_over = match message.is_empty() {
                         true => Ok(()),
-                        false => self.hand_over(&association, message, over).await,
+                        false => self.hand_over(&association, message, (over, key)).await,
                     };
                     drop(share);
                     if let Err(errno) = handed_over {
@@ -247,7 +257,9 @@ impl Link {
                 }
             };
             if ends {
-                let _ = association.shutdown_within(SHUTDOWN_LIMIT).await;
+                // What is written meanwhile is too late.
+                let ended = association.shutdown_within(SHUTDOWN_LIMIT);
+                let (_, ()) = tokio::join!(ended, self.give_back(&socket, waiting, Errno::PIPE));
                 return;
             }
         }
@@ -276,7 +288,7 @@ impl Link {
         &self,
         association: &Association,
         mut message: Message,
-        over: Option<IpAddr>,
+        (over, key): (Option<IpAddr>, Option<u16>),
     ) -> Result<(), Errno> {
         if let Some(address) = over {
             message.path = Some(path_to(association, address).ok_or(Errno::INVAL)?);
@@ -287,7 +299,10 @@ impl Link {
             message.context = lock(&self.under_way).keep(sent(&message), most);
             message.context
         });
-        let done = association.send(message).await;
+        let done = match key.filter(|key| association.active_key() != Some(*key)) {
+            Some(key) => keyed::send(association, message, key).await,
+            None => association.send(message).await,
+        };
         if let (Err(_), Some(number)) = (&done, kept) {
             lock(&self.under_way).take(number);
         }
@@ -304,6 +319,7 @@ impl Link {
     ) {
         let mut peer = peer_of(&association);
         let mut has_events = true;
+        let mut turn = Turn::default();
         let ended = loop {
             let owner = self.owner(&socket);
             let reconfigured = owner.reconfigured.notified();
@@ -323,7 +339,10 @@ impl Link {
                         let head = Head { cumulative_tsn, ..self.head_of(&message, peer) };
                         let fragments: Vec<_> = message.fragments().collect();
                         // Fails when the program has closed the socket: what still comes is for nobody.
+                        let piece = message.piece();
+                        owner.wait_for_turn(&mut turn, piece).await;
                         let delivered = owner.deliver(head, &fragments).await;
+                        turn.delivered(piece);
                         if delivered.is_err_and(|error| is_shortage(&error)) {
                             // A message cannot be left out.
                             association.abort("this side has no memory or no descriptors left");
@@ -339,6 +358,7 @@ impl Link {
                 },
             }
         };
+        drop(turn);
         let owner = self.owner(&socket);
         // Notifications of the end would be lost behind it.
         if ended.is_ok() && !self.each().listens_to_the_end() {

@@ -5,6 +5,7 @@ mod channel;
 mod conversation;
 mod cut;
 mod errors;
+mod keyed;
 mod link;
 mod notify;
 mod options;
@@ -23,7 +24,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 
 pub use crate::names::Style;
-use socket::Socket;
+use socket::{SharedPorts, Socket};
 
 /// Most sockets that one process may have.
 const MAX_SOCKETS_PER_PROCESS: usize = 16_384;
@@ -58,6 +59,8 @@ pub struct Service {
     sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
     /// Sockets of each process.
     counts: Counts,
+    /// Ports that several sockets may have.
+    shared_ports: Mutex<SharedPorts>,
     /// Connections of each process.
     conversations: Counts,
     /// One-to-one sockets whose association has ended, the oldest first: programs may still ask for names, errors and options.
@@ -115,6 +118,7 @@ impl Service {
             read_settings: Box::new(read_settings),
             sockets: Mutex::default(),
             counts: Counts::default(),
+            shared_ports: Mutex::default(),
             conversations: Counts::default(),
             remains: Mutex::default(),
             refused_options: Mutex::default(),

@@ -184,8 +184,8 @@ pub(super) async fn event(
         }
         Event::OutgoingStreamsReset { streams } => tell_reset(told, 2, streams).await,
         Event::IncomingStreamsReset { streams } => tell_reset(told, 1, streams).await,
-        Event::AssociationReset => {
-            let body = Building::new().i32(id).u32(0).u32(0);
+        Event::AssociationReset { local_tsn, remote_tsn } => {
+            let body = Building::new().i32(id).u32(*local_tsn).u32(*remote_tsn);
             tell(told, kind::ASSOC_RESET, 0, body).await;
         }
         Event::StreamsAdded { outbound_streams, inbound_streams } => {

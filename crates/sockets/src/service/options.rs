@@ -9,7 +9,7 @@ mod sockets;
 
 use std::sync::Arc;
 
-use polypath::{AssociationConfig, AssociationOptions};
+use polypath::{AssociationConfig, AssociationOptions, ShutdownAnswer};
 use rustix::io::Errno;
 
 pub(super) use self::each::Each;
@@ -30,6 +30,9 @@ const ALL: i32 = 2;
 /// Values of `SCTP_EXPOSE_POTENTIALLY_FAILED_STATE`; 0 is neither.
 const EXPOSE_DISABLE: i32 = 1;
 const EXPOSE_ENABLE: i32 = 2;
+
+/// `spi_interval` in milliseconds, where nothing is set: PROBE_TIMER (RFC 8899 section 5.1.1).
+const PROBE_INTERVAL_MS: u32 = 15_000;
 
 /// What the program has set for a socket; accepted ones begin with those of the one that listens.
 #[derive(Clone, Debug)]
@@ -63,14 +66,17 @@ struct Flags {
     expose_pf: i32,
     ipv6_only: i32,
     stream_reset: u32,
+    probe_interval_ms: u32,
     /// Whether key 0 is there without having been set.
     null_key: i32,
 }
 
 impl Options {
     pub(super) fn new(settings: Settings) -> Self {
+        // Messages wait in the descriptor, too.
+        let shutdown_answer = ShutdownAnswer::OnRequest;
         Self {
-            association: settings.association,
+            association: AssociationConfig { shutdown_answer, ..settings.association },
             encapsulation_port: settings.encapsulation_port,
             all_addresses: settings.all_addresses,
             each: Each::default(),
@@ -78,7 +84,12 @@ impl Options {
             gives_nxtinfo: false,
             linger: None,
             max_init_timeout_ms: 0,
-            flags: Flags { nodelay: 1, mapped_v4: 1, ..Flags::default() },
+            flags: Flags {
+                nodelay: 1,
+                mapped_v4: 1,
+                probe_interval_ms: PROBE_INTERVAL_MS,
+                ..Flags::default()
+            },
         }
     }
 
@@ -157,6 +168,17 @@ impl Options {
     /// Whether a socket of IPv6 has no addresses of IPv4.
     pub(super) fn is_ipv6_only(&self) -> bool {
         self.flags.ipv6_only != 0
+    }
+
+    /// Whether messages that are delivered in pieces keep those of other associations waiting (level 0 of
+    /// `SCTP_FRAGMENT_INTERLEAVE`).
+    pub(super) fn delivers_one_at_a_time(&self) -> bool {
+        self.flags.fragment_interleave == 0
+    }
+
+    /// Whether other sockets may have the same port (`SCTP_REUSE_PORT`).
+    pub(super) fn shares_port(&self) -> bool {
+        self.flags.reuse_port != 0
     }
 
     /// Whether closing the socket aborts its associations (`SO_LINGER` with 0 seconds).

@@ -27,7 +27,7 @@ fn settings() -> Settings {
 }
 
 /// A service at one address, and its UDP port.
-fn service(address: &str) -> (Arc<Service>, u16) {
+pub(super) fn service(address: &str) -> (Arc<Service>, u16) {
     service_at(&[address])
 }
 
@@ -42,17 +42,17 @@ fn service_at(addresses: &[&str]) -> (Arc<Service>, u16) {
     (service, port)
 }
 
-fn open(service: &Arc<Service>, style: Style, udp_port: u16) -> (Arc<Socket>, OwnedFd) {
+pub(super) fn open(service: &Arc<Service>, style: Style, udp_port: u16) -> (Arc<Socket>, OwnedFd) {
     let settings = Settings { encapsulation_port: Some(udp_port), ..settings() };
     Socket::open(service, (style, false), 1, Options::new(settings)).unwrap()
 }
 
-fn at(text: &str) -> SocketAddr {
+pub(super) fn at(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
 /// Reads a frame as the program does, without holding up the service.
-async fn frame(fd: &OwnedFd) -> (Head, Vec<u8>) {
+pub(super) async fn frame(fd: &OwnedFd) -> (Head, Vec<u8>) {
     let fd = fd.try_clone().unwrap();
     let bytes = tokio::task::spawn_blocking(move || {
         let mut bytes = vec![0_u8; 200_000];

@@ -59,6 +59,7 @@ impl Association {
                 ConnectedPhase::Established
                 | ConnectedPhase::ShutdownPending
                 | ConnectedPhase::ShutdownSent(_)
+                | ConnectedPhase::ShutdownHeld(_)
                 | ConnectedPhase::ShutdownReceived(_) => HandshakePhase::Established,
             },
             State::Closed(_) => HandshakePhase::Closed,

@@ -55,6 +55,7 @@ fn what_each_state_allows() {
         (connected(ConnectedPhase::Established), [true, true, true, true], None),
         (connected(ConnectedPhase::ShutdownPending), [true, true, false, true], None),
         (connected(ConnectedPhase::ShutdownSent(t2)), [false, true, false, true], t2_due),
+        (connected(ConnectedPhase::ShutdownHeld(PathId(0))), [true, false, true, true], None),
         (connected(ConnectedPhase::ShutdownReceived(PathId(0))), [true, false, false, true], None),
         (connected(ConnectedPhase::ShutdownAckSent(t2)), [false, false, false, true], t2_due),
         (State::Closed(Some(peer())), [false; 4], None),

@@ -50,6 +50,8 @@ fn a_message_goes_again_as_often_as_its_limit_says() {
         let mut counts = AbandonedMessages::default();
         counts.limited_retransmissions.sent = 1;
         assert_eq!(bench.tx.stats.seldom.abandoned, counts);
+        assert_eq!(bench.tx.abandoned_on(0), counts);
+        assert_eq!(bench.tx.abandoned_on(1), AbandonedMessages::default());
         let sent = bench.flush();
         assert_eq!(sent.len(), 1);
         let point = sent[0].forward.as_ref().unwrap().new_cumulative_tsn;

@@ -82,6 +82,11 @@ pub(super) fn set(
         | option::AUTH_SUPPORTED
         | option::ECN_SUPPORTED => assoc_value(value).and_then(|(id, on)| {
             super::only_future(socket, id, Errno::INVAL)?;
+            let delivers_one_at_a_time = socket.state().options.delivers_one_at_a_time();
+            if number == option::INTERLEAVING_SUPPORTED && on != 0 && delivers_one_at_a_time {
+                // SCTP_FRAGMENT_INTERLEAVE comes first (RFC 8260 section 4.3.1).
+                return Err(Errno::PERM);
+            }
             switch(socket, number, on != 0)
         }),
         _ => return None,
@@ -140,7 +145,7 @@ pub(super) fn get(
             };
             Ok(answer_value(given, on.into()))
         }
-        option::PR_ASSOC_STATUS => abandoned(socket, given),
+        option::PR_ASSOC_STATUS | option::PR_STREAM_STATUS => abandoned(socket, number, given),
         option::GET_ASSOC_STATS => statistics(socket, id),
         _ => return None,
     })
@@ -227,7 +232,7 @@ fn set_stream_value(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
 }
 
 /// Extensions that associations to come offer.
-fn switch(socket: &Socket, number: i32, on: bool) -> Result<(), Errno> {
+pub(super) fn switch(socket: &Socket, number: i32, on: bool) -> Result<(), Errno> {
     configure(socket, |config| {
         let policies = &mut config.policies;
         match number {
@@ -380,10 +385,16 @@ fn status(socket: &Arc<Socket>, id: i32) -> Result<Vec<u8>, Errno> {
 }
 
 /// `struct sctp_prstatus`.
-fn abandoned(socket: &Socket, given: Fields<'_>) -> Result<Vec<u8>, Errno> {
+fn abandoned(socket: &Socket, number: i32, given: Fields<'_>) -> Result<Vec<u8>, Errno> {
     let id = given.i32(0).ok_or(Errno::INVAL)?;
-    let policy = given.u16(6).ok_or(Errno::INVAL)?;
-    let all = established(socket, id)?.stats().abandoned;
+    let (stream, policy) = given.u16(4).zip(given.u16(6)).ok_or(Errno::INVAL)?;
+    let association = established(socket, id)?;
+    let streams = association.streams();
+    let all = match number {
+        option::PR_ASSOC_STATUS => association.stats().abandoned,
+        _ if streams.is_some_and(|all| stream >= all.outbound) => return Err(Errno::INVAL),
+        _ => association.abandoned_on(stream),
+    };
     let counts = match policy {
         0x10 => all.timed,
         0x20 => all.limited_retransmissions,

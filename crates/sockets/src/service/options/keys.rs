@@ -180,7 +180,7 @@ fn demanded(socket: &Socket, number: i32, id: i32) -> Result<ChunkTypes, Errno> 
     Ok(if is_local { local } else { peer })
 }
 
-/// Whether messages of an association, or of the one with this peer, are authenticated with this key.
+/// Checks that messages of an association, or of the one with this peer, can be authenticated with this key.
 pub(in crate::service) fn check(
     socket: &Socket,
     id: i32,
@@ -189,10 +189,15 @@ pub(in crate::service) fn check(
 ) -> Result<(), Errno> {
     let of_peer = peer.and_then(|peer| socket.state().link_with(peer));
     let id = of_peer.filter(|_| id == FUTURE).map_or(id, |link| link.id);
-    match active_key(socket, id)? {
-        None => Err(Errno::INVAL),
-        Some(active) if i32::from(active) == key => Ok(()),
-        // One key authenticates all that an association sends.
-        Some(_) => Err(Errno::OPNOTSUPP),
-    }
+    active_key(socket, id)?.ok_or(Errno::INVAL)?;
+    let has_key = match established(socket, id) {
+        Ok(association) => {
+            association.shared_key_ids().iter().any(|known| i32::from(*known) == key)
+        }
+        Err(_) => {
+            let keys = &socket.state().options.association.shared_keys;
+            keys.ids().any(|known| i32::from(known) == key)
+        }
+    };
+    if has_key { Ok(()) } else { Err(Errno::INVAL) }
 }

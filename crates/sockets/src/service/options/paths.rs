@@ -10,7 +10,7 @@ use polypath::{
 use rustix::io::Errno;
 
 use super::super::socket::Socket;
-use super::{FUTURE, change, configure, current, established, ms};
+use super::{FUTURE, Targets, change, configure, current, established, ms};
 use crate::abi::option;
 use crate::address::{self, STORAGE_BYTES};
 use crate::layout::{Building, Fields};
@@ -45,6 +45,7 @@ pub(super) fn set(
         option::PEER_ADDR_THLDS | option::PEER_ADDR_THLDS_V2 => {
             set_thresholds(socket, number, value)
         }
+        option::PLPMTUD_PROBE_INTERVAL => set_probe_interval(socket, value),
         option::PRIMARY_ADDR => addressed(socket, value, 4).and_then(|(association, paths)| {
             let path = *paths.first().ok_or(Errno::INVAL)?;
             association.set_primary(path).map_err(|_| Errno::INVAL)
@@ -71,6 +72,7 @@ pub(super) fn get(
     Some(match number {
         option::PEER_ADDR_PARAMS => parameters(socket, given),
         option::PEER_ADDR_THLDS | option::PEER_ADDR_THLDS_V2 => thresholds(socket, number, given),
+        option::PLPMTUD_PROBE_INTERVAL => probe_interval(socket, given),
         option::PRIMARY_ADDR => established(socket, id).and_then(|association| {
             let paths = association.path_stats();
             let primary = paths.iter().find(|path| path.primary).ok_or(Errno::NOTCONN)?;
@@ -314,4 +316,64 @@ fn thresholds(socket: &Socket, number: i32, given: Fields<'_>) -> Result<Vec<u8>
     }
     .padded(144)
     .0)
+}
+
+/// Least `spi_interval`, in milliseconds, as in Linux.
+const MIN_PROBE_INTERVAL_MS: u32 = 5000;
+
+/// `struct sctp_probeinterval`: 0 ends the search for path MTUs by probes.
+fn set_probe_interval(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
+    let id = value.i32(0).ok_or(Errno::INVAL)?;
+    let interval = value.u32(ALIGNED).ok_or(Errno::INVAL)?;
+    if (1..MIN_PROBE_INTERVAL_MS).contains(&interval) {
+        return Err(Errno::INVAL);
+    }
+    let discovery = if interval == 0 { PmtuDiscovery::Icmp } else { PmtuDiscovery::Probe };
+    let options = PathOptions { pmtu_discovery: Some(discovery), ..PathOptions::default() };
+    let set = |association: &Association, path| {
+        association.set_path_options(path, &options).map_err(|_| Errno::INVAL)
+    };
+    if address::of_storage(value.rest(8)).is_some() {
+        let (association, paths) = addressed(socket, value, 8)?;
+        return paths.into_iter().try_for_each(|path| set(&association, path));
+    }
+    let targets = Targets::of(socket, &socket.state(), id)?;
+    for association in targets.links.iter().filter_map(|link| link.association()) {
+        let paths = association.path_stats();
+        paths.iter().try_for_each(|path| set(association, path.path))?;
+    }
+    if targets.future {
+        socket.state().options.flags.probe_interval_ms = interval;
+        configure(socket, |config| {
+            config.pmtu_discovery = Some(discovery);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn probe_interval(socket: &Socket, given: Fields<'_>) -> Result<Vec<u8>, Errno> {
+    let id = given.i32(0).ok_or(Errno::INVAL)?;
+    let kept = socket.state().options.flags.probe_interval_ms;
+    let discovery = match address::of_storage(given.rest(8)) {
+        Some(_) => {
+            let (association, paths) = addressed(socket, given, 8)?;
+            paths.first().and_then(|path| association.path_options(*path)?.pmtu_discovery)
+        }
+        None => match established(socket, id) {
+            Ok(association) => {
+                let first = association.path_stats().first().map(|path| path.path);
+                first.and_then(|path| association.path_options(path)?.pmtu_discovery)
+            }
+            Err(_) if id == FUTURE || socket.is_one_to_one() => {
+                socket.state().options.association.pmtu_discovery
+            }
+            Err(error) => return Err(error),
+        },
+    };
+    // Where nothing is set, paths over networks are probed.
+    let probes = discovery.is_none_or(|discovery| discovery == PmtuDiscovery::Probe);
+    let interval = if probes { kept.max(MIN_PROBE_INTERVAL_MS) } else { 0 };
+    let head = given.0.get(..ALIGNED).unwrap_or_default();
+    Ok(Building::new().bytes(head).padded(ALIGNED).u32(interval).padded(144).0)
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::super::socket::Socket;
-use super::{EXPOSE_ENABLE, FUTURE, answer_value, assoc_value, configure, established};
+use super::{
+    EXPOSE_ENABLE, FUTURE, answer_value, assoc_value, association, configure, established,
+};
 use crate::abi::option;
 use crate::address;
 use crate::init::InitMessage;
@@ -51,7 +53,10 @@ pub(super) fn set(
         option::FRAGMENT_INTERLEAVE => match int() {
             Ok(level @ 0..=2) => {
                 socket.state().options.flags.fragment_interleave = level;
-                Ok(())
+                match level {
+                    0 => association::switch(socket, option::INTERLEAVING_SUPPORTED, false),
+                    _ => Ok(()),
+                }
             }
             _ => Err(Errno::INVAL),
         },

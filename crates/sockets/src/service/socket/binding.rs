@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath::{AddressChangeError, Association, Endpoint, PortAddresses, PortConfig};
+use polypath::{AddressChangeError, Association, BindError, Endpoint, PortAddresses, PortConfig};
 use rustix::io::Errno;
 
 use super::{Socket, State};
@@ -152,8 +152,15 @@ impl Socket {
 
     pub(super) fn take_port(&self, state: &mut State, port: u16) -> Result<(), Errno> {
         let config = state.port_config(self);
-        let bound = self.service.endpoint.bind_port(port, config, 0);
-        state.port = Some(Arc::new(bound.map_err(|error| errors::of_bind(&error))?));
+        let bound = match self.service.endpoint.bind_port(port, config, 0) {
+            Err(BindError::PortInUse(port)) => self.join_port(state, port)?,
+            bound => {
+                let bound = Arc::new(bound.map_err(|error| errors::of_bind(&error))?);
+                self.offer_port(state, &bound);
+                bound
+            }
+        };
+        state.port = Some(bound);
         Ok(())
     }
 }

@@ -33,6 +33,7 @@ impl Socket {
         if state.port.is_none() {
             self.take_port(&mut state, 0)?;
         }
+        self.begin_listening(&state)?;
         let accepts = std::mem::replace(&mut state.accepts, true);
         // One-to-many sockets stop with 0; the others take it for the least.
         state.backlog = match usize::try_from(backlog).unwrap_or(DEFAULT_BACKLOG) {
@@ -42,6 +43,7 @@ impl Socket {
         self.options_changed(&state);
         let port = state.port.clone().ok_or(Errno::INVAL)?;
         drop(state);
+        self.settled.notify_waiters();
         if !accepts {
             tokio::spawn(Arc::clone(self).accept(Arc::downgrade(&port)));
         }

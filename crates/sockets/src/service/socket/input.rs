@@ -23,13 +23,20 @@ impl Socket {
     /// Reads what the program sends, until it has closed its last descriptor.
     pub(super) async fn read(self: Arc<Self>) {
         loop {
-            let (head, size) = match self.channel.peek().await {
-                Ok(Some(frame)) => frame,
-                Ok(None) | Err(_) => break,
+            self.end_due().await;
+            let peeked = tokio::select! {
+                biased;
+                () = self.ending.notified() => continue,
+                peeked = self.channel.peek() => peeked,
+            };
+            let Ok(Some((head, size))) = peeked else {
+                self.wait_for_close().await;
+                break;
             };
             if head.is_some_and(|head| head.kind == Kind::Filler) {
                 // As long as it lies there, the descriptor is not writable.
                 self.wait_for_settlement().await;
+                self.wait_while_listening().await;
             }
             let Ok((payload, aborted)) = self.take(head.as_ref(), size) else { break };
             // What cannot be read is left out, as any other nonsense.
@@ -65,6 +72,7 @@ impl Socket {
         let mut state = self.state();
         let aborted = head.filter(|head| head.kind == Kind::Data);
         let aborted = aborted.and_then(|head| state.aborted_for(head));
+        state.endings.taken(size);
         for (_, left) in &mut state.aborted {
             *left = left.saturating_sub(size);
         }
@@ -83,7 +91,14 @@ impl Socket {
         }
     }
 
-    async fn wait_for_settlement(&self) {
+    /// Nothing more can be read. If that is because the peer has shut down, the program may still read and ask.
+    async fn wait_for_close(&self) {
+        while !self.state().has_ended && !self.channel.is_hung_up() {
+            tokio::time::sleep(ABANDONED_CHECK).await;
+        }
+    }
+
+    pub(in crate::service) async fn wait_for_settlement(&self) {
         loop {
             let settled = self.settled.notified();
             {
@@ -93,6 +108,28 @@ impl Socket {
                 }
             }
             settled.await;
+        }
+    }
+
+    /// Waits until a one-to-one socket does not listen any more, or the program has closed it.
+    async fn wait_while_listening(&self) {
+        let is_listening = || self.is_one_to_one() && self.is_listening();
+        if !is_listening() {
+            return;
+        }
+        // Without the memory for it, the descriptor is writable all the time.
+        let Ok(hang_up) = self.channel.hang_up() else { return };
+        let mut hung_up = pin!(hang_up.wait());
+        loop {
+            let mut settled = pin!(self.settled.notified());
+            settled.as_mut().enable();
+            if !is_listening() {
+                return;
+            }
+            tokio::select! {
+                () = &mut hung_up => return,
+                () = settled => {}
+            }
         }
     }
 

@@ -1,8 +1,11 @@
 //! A socket of a program.
 
 mod binding;
+mod ending;
 mod establish;
 mod input;
+mod shared_port;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,6 +18,10 @@ use polypath::{Association, BoundPort};
 use rustix::io::Errno;
 use tokio::sync::Notify;
 
+use self::ending::Endings;
+pub(super) use self::shared_port::SharedPorts;
+pub(super) use self::turns::Turn;
+use self::turns::Turns;
 use super::channel::Channel;
 use super::link::Link;
 use super::options::Options;
@@ -35,6 +42,10 @@ pub(super) struct Socket {
     state: Mutex<State>,
     /// An attempt to connect has ended, or the socket is closed.
     settled: Notify,
+    /// Associations deliver messages one at a time.
+    turns: Turns,
+    /// A peer has shut down.
+    ending: Notify,
     /// The program has set options.
     pub(super) reconfigured: Notify,
     /// Ancillary data that goes with each message.
@@ -58,6 +69,8 @@ pub(super) struct State {
     /// Associations that were aborted, each with the bytes of frames that were in the descriptor then: messages in there are meant for it, and
     /// not for the next one with the peer.
     aborted: Vec<(Arc<Link>, usize)>,
+    /// Associations that their peers shut down.
+    endings: Endings<Arc<Link>>,
     next_association: i32,
     is_closed: bool,
     /// The association of a one-to-one socket has ended.
@@ -93,12 +106,15 @@ impl Socket {
                 error: None,
                 links: BTreeMap::new(),
                 aborted: Vec::new(),
+                endings: Endings::NONE,
                 next_association: FIRST_ASSOCIATION,
                 is_closed: false,
                 has_ended: false,
                 names: None,
             }),
             settled: Notify::new(),
+            turns: Turns::default(),
+            ending: Notify::new(),
             reconfigured: Notify::new(),
             wanted,
         });
@@ -121,7 +137,9 @@ impl Socket {
     pub(super) fn options_changed(&self, state: &State) {
         self.wanted.store(state.options.wanted(), Ordering::Relaxed);
         self.reconfigured.notify_waiters();
-        if let Some(port) = &state.port {
+        if let Some(port) = &state.port
+            && self.configures(state, port)
+        {
             port.set(state.port_config(self), state.backlog.unwrap_or(0));
         }
     }
@@ -131,6 +149,8 @@ impl Socket {
         let (links, port, aborts, has_ended) = {
             let mut state = self.state();
             state.is_closed = true;
+            state.endings = Endings::NONE;
+            self.stop_listening(&mut state);
             let links = std::mem::take(&mut state.links);
             (links, state.port.take(), state.options.aborts_on_close(), state.has_ended)
         };

@@ -1,0 +1,182 @@
+//! Associations that their peers shut down: what the program had written by then is still sent, and then they end.
+//!
+//! A message is in the descriptor before the association has it. A SHUTDOWN that arrives in between must not get ahead of it, so
+//! associations of sockets answer it on request only ([`ShutdownAnswer::OnRequest`](polypath::ShutdownAnswer)).
+
+use std::sync::Arc;
+
+use super::Socket;
+use crate::service::link::{Link, Outgoing};
+
+/// Associations that end, each with the bytes of frames in the descriptor that come before.
+#[derive(Debug)]
+pub(super) struct Endings<T>(Vec<(T, usize)>);
+
+impl<T> Endings<T> {
+    pub(super) const NONE: Self = Self(Vec::new());
+
+    fn add(&mut self, ending: T, unread: usize) {
+        self.0.push((ending, unread));
+    }
+
+    /// A frame of so many bytes was taken out of the descriptor.
+    pub(super) fn taken(&mut self, size: usize) {
+        for (_, left) in &mut self.0 {
+            *left = left.saturating_sub(size);
+        }
+    }
+
+    /// Those with nothing before them any more.
+    fn due(&mut self) -> Vec<T> {
+        self.0.extract_if(.., |(_, left)| *left == 0).map(|(ending, _)| ending).collect()
+    }
+}
+
+impl Socket {
+    /// The peer sends nothing more, and wants nothing more than what the program has written so far.
+    pub(in crate::service) fn peer_has_shut_down(&self, link: &Arc<Link>) {
+        let mut state = self.state();
+        if self.is_one_to_one() {
+            // From now on writing fails.
+            self.channel.refuse();
+        }
+        let unread = self.channel.unread();
+        state.endings.add(Arc::clone(link), unread);
+        drop(state);
+        self.ending.notify_one();
+    }
+
+    /// Ends the associations whose last message is on its way.
+    pub(super) async fn end_due(&self) {
+        let due = self.state().endings.due();
+        for link in due {
+            link.enqueue(Outgoing::End).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+
+    use rustix::io::Errno;
+    use rustix::net::SendFlags;
+
+    use super::*;
+    use crate::abi::{SOL_SOCKET, socket_option};
+    use crate::frame::{Head, Kind};
+    use crate::init::InitMessage;
+    use crate::names::Style;
+    use crate::service::options;
+    use crate::service::tests::{at, frame, open, service};
+
+    #[test]
+    fn an_association_ends_behind_the_frames_that_were_there() {
+        let mut endings = Endings::NONE;
+        endings.add('a', 100);
+        endings.taken(60);
+        endings.add('b', 50);
+        assert_eq!(endings.due(), []);
+        endings.taken(40);
+        assert_eq!(endings.due(), ['a']);
+        endings.taken(40);
+        endings.add('c', 0);
+        assert_eq!(endings.due(), ['b', 'c']);
+        assert_eq!(endings.due(), []);
+    }
+
+    /// Connects a socket to one that takes in little, and writes until messages wait everywhere. Gives both descriptors, how many
+    /// messages were written, and the client's socket.
+    async fn stuck(style: Style, ip: &str) -> (OwnedFd, Arc<Socket>, OwnedFd, u32) {
+        let (service, port) = service(ip);
+        let small = 20_000_i32.to_ne_bytes();
+        let (server, server_fd) = open(&service, style, port);
+        options::set(&server, SOL_SOCKET, socket_option::RCVBUF, &small).unwrap();
+        let peer = at(&format!("{ip}:7000"));
+        server.bind(&[peer]).unwrap();
+        server.listen(1).unwrap();
+        let (client, fd) = open(&service, style, port);
+        options::set(&client, SOL_SOCKET, socket_option::SNDBUF, &small).unwrap();
+        client.connect(&[peer], InitMessage::default()).unwrap();
+        client.connected().await.unwrap();
+        let link = client.state().links().next().cloned().unwrap();
+        let association = link.association().unwrap();
+        let head = Head { peer: Some(peer), ..Head::of(Kind::Data) }.encoded();
+        let mut written = 0_u32;
+        loop {
+            let bytes = [&head[..], &written.to_be_bytes(), &[7; 9996]].concat();
+            let stats = association.stats();
+            let is_stuck = stats.peer_window_bytes < 10_000 && stats.send_buffer_bytes > 10_000;
+            match rustix::net::send(&fd, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Err(Errno::AGAIN) if is_stuck => break,
+                Err(Errno::AGAIN) => tokio::task::yield_now().await,
+                sent => {
+                    assert_eq!(sent, Ok(bytes.len()));
+                    written += 1;
+                }
+            }
+        }
+        (server_fd, client, fd, written)
+    }
+
+    async fn all_arrive(fd: &OwnedFd, written: u32) {
+        for number in 0..written {
+            assert_eq!(frame(fd).await.1[..4], number.to_be_bytes());
+        }
+    }
+
+    /// Waits until the association of a socket knows that its peer shuts down.
+    async fn is_shut_down(client: &Arc<Socket>) {
+        let link = client.state().links().next().cloned().unwrap();
+        link.association().unwrap().shut_by_peer().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_was_written_before_the_peer_shut_down_arrives() {
+        let (server_fd, client, fd, written) = stuck(Style::OneToMany, "127.0.0.78").await;
+        let end = Head { flags: crate::abi::flag::EOF, ..Head::of(Kind::Data) };
+        let (first, _) = frame(&server_fd).await;
+        let end = Head { association: first.association, ..end }.encoded();
+        rustix::net::send(&server_fd, &end, SendFlags::empty()).unwrap();
+        is_shut_down(&client).await;
+        for number in 1..written {
+            assert_eq!(frame(&server_fd).await.1[..4], number.to_be_bytes());
+        }
+        while client.state().links().next().is_some() {
+            tokio::task::yield_now().await;
+        }
+        drop(fd);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_program_is_told_that_it_writes_too_late() {
+        let (listener_fd, client, fd, written) = stuck(Style::OneToOne, "127.0.0.79").await;
+        let mut byte = [0_u8; 256];
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = rustix::net::RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [std::io::IoSliceMut::new(&mut byte)];
+        let flags = rustix::net::RecvFlags::empty();
+        rustix::net::recvmsg(&listener_fd, &mut parts, &mut ancillary, flags).unwrap();
+        let server_fd = ancillary.drain().find_map(|item| match item {
+            rustix::net::RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        let server_fd = server_fd.unwrap();
+        let end = Head::of(Kind::Shutdown).encoded();
+        rustix::net::send(&server_fd, &end, SendFlags::empty()).unwrap();
+        is_shut_down(&client).await;
+        let late = Head::of(Kind::Data).encoded();
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            match rustix::net::send(&fd, &late, flags) {
+                Err(Errno::AGAIN) => tokio::task::yield_now().await,
+                sent => break assert_eq!(sent, Err(Errno::PIPE)),
+            }
+        }
+        all_arrive(&server_fd, written).await;
+        let read = tokio::task::spawn_blocking(move || {
+            rustix::net::recv(&server_fd, &mut [0_u8; 1][..], rustix::net::RecvFlags::empty())
+        });
+        assert_eq!(read.await.unwrap().unwrap().0, 0, "the association has ended");
+    }
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Programs of others with SCTP sockets, over the stack by `polypath with` on both sides. Each is SKIPPED where it is not installed. With
+# names as arguments, only these are tested.
+# shellcheck disable=SC2034 # needs_NAME are read by their names
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source scripts/lib.sh
+build_programs
+polypath=$(cd "$POLYPATH_PROGRAMS" && pwd)/polypath
+source tests/sockets/lib.sh
+programs=$PWD/tests/sockets/programs
+
+# A program that reads from its standard input has to wait for more.
+begin_with_input() {
+    local log=$1
+    shift
+    sleep 60 | "$@" > "$log" 2>&1 &
+    started+=($!)
+}
+
+# Each test is a function; `needs_NAME` has the programs that it needs.
+
+needs_sctp_darn=(sctp_darn)
+test_sctp_darn() {
+    begin_with_input "$work/darn" "${with[@]}" stdbuf -oL sctp_darn -H 127.0.0.1 -P 6200 -l
+    wait_for "$work/darn" "listening"
+    # It ends with 1 at the end of its input.
+    (printf 'first\nsecond\n' && sleep 2) | "${with[@]}" sctp_darn -H 127.0.0.1 -P 6201 -h 127.0.0.1 -p 6200 -s > "$work/darn-sender" || true
+    wait_for "$work/darn" "second"
+}
+
+needs_netperfmeter=(netperfmeter)
+test_netperfmeter() {
+    begin "$work/meter" "${with[@]}" netperfmeter "$((port + 2))"
+    wait_for "$work/meter" "manual stop"
+    sleep 1
+    "${with[@]}" netperfmeter "127.0.0.1:$((port + 2))" -runtime=2 -sctp const0:const1400:const0:const1400 > "$work/active" 2>&1
+    # Saturated in both directions.
+    for direction in Transmission Reception; do
+        [[ $(awk -v d="- $direction:" 'index($0, d) { on = 1 } on && /Bytes:/ { print $3; exit }' "$work/active") -gt 0 ]]
+    done
+}
+
+needs_freediameter=(freeDiameterd openssl)
+test_freediameter() {
+    local node peer connect own
+    for node in first second; do
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$node.localdomain" -keyout "$work/$node.key" -out "$work/$node.pem" 2> /dev/null
+        if [[ $node == first ]]; then
+            peer=second connect="" own=3868
+        else
+            peer=first connect='ConnectTo = "127.0.0.1"; Port = 3868;' own=3869
+        fi
+        sed -e "s|@NAME@|$node|g; s|@PEER@|$peer|g; s|@WORK@|$work|g; s|@CONNECT@|$connect|g; s|@ADDRESS@|127.0.0.1|g; s|@PORT@|$own|g" \
+            "$programs/freediameter.conf" > "$work/$node.conf"
+        begin "$work/$node" "${with[@]}" stdbuf -oL freeDiameterd -c "$work/$node.conf"
+        wait_for "$work/$node" "initialized\\|STATE"
+    done
+    # Capabilities are exchanged (CER, CEA).
+    wait_for "$work/first" "> 'STATE_OPEN'"
+    wait_for "$work/second" "> 'STATE_OPEN'"
+    [[ $("$polypath" ss --local-encapsulation-port "$port" | grep -c Established) == 2 ]]
+}
+
+needs_osmocom=(osmo-stp osmo-msc osmo-bsc)
+test_osmocom() {
+    printf '%s\n' 'log stderr' ' logging level set-all notice' 'cs7 instance 0' ' xua rkm routing-key-allocation dynamic-permitted' \
+        ' listen m3ua 2905' '  accept-asp-connections dynamic-permitted' > "$work/stp.cfg"
+    begin "$work/stp" "${with[@]}" osmo-stp -c "$work/stp.cfg"
+    wait_for "$work/stp" "m3ua\\|VTY\\|telnet"
+    begin "$work/msc" "${with[@]}" osmo-msc -c /etc/osmocom/osmo-msc.cfg
+    begin "$work/bsc" "${with[@]}" osmo-bsc -c /usr/share/doc/osmo-bsc/examples/osmo-bsc/osmo-bsc-minimal.cfg
+    # BSC and MSC have found each other over the STP.
+    wait_for "$work/bsc" "link up"
+    ! grep -q "failed to accept" "$work/stp" "$work/msc"
+}
+
+needs_erlang=(erl erlc)
+test_erlang() {
+    cp "$programs/gen_sctp.erl" "$work/gen_sctp_test.erl"
+    cd "$work"
+    erlc gen_sctp_test.erl
+    "${with[@]}" erl -noshell -s gen_sctp_test main | grep "all messages came"
+}
+
+needs_java=(java javac)
+test_java() {
+    "${with[@]}" java "$programs/Channels.java" | grep "all messages came back"
+}
+
+needs_pysctp=()
+test_pysctp() {
+    local python=${POLYPATH_PYSCTP:-python3}
+    "$python" -c 'import sctp' 2> /dev/null || skip programs "the Python module pysctp is not installed: POLYPATH_PYSCTP can name a Python that has it"
+    "${with[@]}" "$python" "$programs/pysctp_test.py" | grep "all messages came"
+}
+
+passed=0 failed=0 skipped=0
+all=(sctp_darn netperfmeter freediameter osmocom erlang java pysctp)
+[[ $# == 0 ]] || all=("$@")
+for name in "${all[@]}"; do
+    declare -n needs=needs_$name
+    missing=""
+    for program in "${needs[@]}"; do have "$program" || missing=$program; done
+    say "== $name"
+    # No part of a condition: there, errors end nothing.
+    set +e
+    (
+        set -e
+        [[ -z $missing ]] || skip programs "$missing is not installed"
+        "test_$name"
+    ) > "$work/told" 2>&1
+    status=$?
+    set -e
+    cat "$work/told"
+    if [[ $status != 0 ]]; then
+        say "FAILED: $name"
+        failed=$((failed + 1))
+    elif grep -q "^SKIPPED" "$work/told"; then
+        skipped=$((skipped + 1))
+    else
+        passed=$((passed + 1))
+    fi
+done
+say "$passed passed, $failed failed, $skipped skipped"
+[[ $failed == 0 ]]

@@ -35,7 +35,17 @@ for {set path 1} {$path <= $key(paths)} {incr path} {
         # Behind the link, so that what is lost has taken its time there.
         $ns link-lossmodel $losses $node(left) $node(right)
     }
-    if {$path == 2 && $key(down) > 0} { $ns rtmodel-at $key(down) down $node(left) $node(right) }
+    if {$path == 2 && $key(down) > 0} {
+        # No `rtmodel`: that also destroys what is on its way. What comes to the link from then on is lost.
+        foreach {from to} [list $node(left) $node(right) $node(right) $node(left)] {
+            set cut [new ErrorModel]
+            $cut set rate_ 0
+            $cut drop-target [new Agent/Null]
+            $ns lossmodel $cut $from $to
+            set queue [[$ns link $from $to] queue]
+            $ns at $key(down) "$cut set rate_ 1; $queue reset"
+        }
+    }
     $ns trace-queue $node(a) $node(left) $out
     $ns trace-queue $node(right) $node(b) $out
     set far($path) $node(b)

@@ -6,7 +6,8 @@ use std::path::Path;
 use polypath_sim::document::{Document, DocumentError, Step};
 
 use super::statement::{
-    About, Alike, AlmostNothing, Along, Between, Comparison, Knee, Proportional, Ranking,
+    About, Alike, AlmostNothing, Along, Between, Comparison, Knee, Over, Proportional, Ranking,
+    Wanted,
 };
 use super::{Expectations, Operand, Rule, Statement};
 use crate::study::{Extent, Reading, Study, unknown};
@@ -63,6 +64,13 @@ impl Statement {
         let in_rule = |message| ("rule", message);
         for operand in self.rule.operands() {
             operand.check(study, &points).map_err(in_rule)?;
+        }
+        if let Rule::About(About { value: Wanted::Each(values), .. }) = &self.rule {
+            let places = if self.over == Over::Mean { 1 } else { points.len() };
+            if values.len() != places {
+                let message = format!("`value` has {} numbers for {places} points", values.len());
+                return Err(in_rule(message));
+            }
         }
         let Some(along) = self.rule.along() else { return Ok(()) };
         let names = study.axes().iter().map(|axis| axis.name.as_str());

@@ -2,7 +2,7 @@
 
 use super::evaluate::PlaceJudgement;
 use super::rule::{self, Verdict};
-use super::statement::{About, Between, Comparison, Degree, Over, Rule};
+use super::statement::{About, Between, Comparison, Degree, Over, Rule, Wanted};
 
 /// The place that decided: where the rule has to hold at each place, the one that is furthest from it; where one is enough,
 /// the one that is nearest. Where it holds, the first one that shows it.
@@ -27,7 +27,9 @@ pub(super) fn deciding<'a>(
 /// How far a number is from what a rule wants: the more, the further.
 fn distance(rule: &Rule, value: f64) -> f64 {
     match rule {
-        Rule::About(About { value: wanted, .. }) => (value - wanted).abs(),
+        Rule::About(About { value: Wanted::One(wanted), .. }) => (value - wanted).abs(),
+        // What is wanted is another number at each place: the first one decides.
+        Rule::About(About { value: Wanted::Each(_), .. }) => 0.0,
         Rule::Between(Between { from, to, .. }) => {
             let below = from.map_or(f64::NEG_INFINITY, |from| from - value);
             below.max(to.map_or(f64::NEG_INFINITY, |to| value - to))

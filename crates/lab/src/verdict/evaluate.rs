@@ -6,12 +6,12 @@ use super::deciding::deciding;
 use super::enough::needed;
 use super::rule::{self, Verdict};
 use super::statement::{
-    About, Alike, AlmostNothing, Along, Between, Comparison, Degree, Knee, Over, Proportional,
-    Ranking, Rule, Statement,
+    About, Alike, AlmostNothing, Along, Between, Comparison, Degree, Over, Proportional, Ranking,
+    Rule, Statement,
 };
 use crate::results::Dataset;
 use crate::stats::{Confidence, Estimate, Interval, mean, paired_difference, ratio, slope};
-use crate::study::{Better, Operand, Study, text};
+use crate::study::{Better, Operand, Study};
 
 /// So many runs that are all equal show a difference in fewer than one of twenty, by an interval of 95 %: 0.95^59 < 0.05.
 const EQUAL_RUNS: usize = 59;
@@ -87,7 +87,7 @@ pub struct StatementError {
 /// The unit of parts.
 pub const RELATIVE: &str = "1";
 
-type Places = Result<Vec<PlaceJudgement>, String>;
+pub(super) type Places = Result<Vec<PlaceJudgement>, String>;
 
 /// Judges a statement of a paper by the results of its study.
 ///
@@ -135,11 +135,11 @@ pub fn judge(
     })
 }
 
-struct Judge<'a> {
-    data: &'a Dataset,
-    points: Vec<usize>,
+pub(super) struct Judge<'a> {
+    pub(super) data: &'a Dataset,
+    pub(super) points: Vec<usize>,
     over: Over,
-    confidence: Confidence,
+    pub(super) confidence: Confidence,
 }
 
 /// Runs with a value of each of two curves.
@@ -149,13 +149,12 @@ impl Judge<'_> {
     fn rule(&self, rule: &Rule) -> Result<(Vec<PlaceJudgement>, String), String> {
         let places = match rule {
             Rule::About(About { of, value, within }) => {
-                let judged = |e: &Estimate| rule::about(e, *value, within.as_f64());
-                self.means(of, judged)
+                self.means(of, |place, e| rule::about(e, value.at(place), within.as_f64()))
             }
             Rule::Between(Between { of, from, to }) => {
                 let low = from.unwrap_or(f64::NEG_INFINITY);
                 let band = Interval { low, high: to.unwrap_or(f64::INFINITY) };
-                self.means(of, |estimate| rule::between(estimate.interval, band))
+                self.means(of, |_, estimate| rule::between(estimate.interval, band))
             }
             Rule::Alike(Alike { of, within }) => self.alike(of, within.as_f64()),
             Rule::Better(comparison) => self.comparison(comparison, Side::Better),
@@ -232,23 +231,23 @@ impl Judge<'_> {
         self.points.iter().map(name).collect()
     }
 
-    fn name(&self, operand: &Operand) -> String {
+    pub(super) fn name(&self, operand: &Operand) -> String {
         operand.describe(self.data.study())
     }
 
-    fn means(&self, of: &Operand, judged: impl Fn(&Estimate) -> Verdict) -> Places {
+    fn means(&self, of: &Operand, judged: impl Fn(usize, &Estimate) -> Verdict) -> Places {
         let name = self.name(of);
-        let curves = self.curve(of)?.into_iter().zip(self.places());
+        let curves = self.curve(of)?.into_iter().zip(self.places()).enumerate();
         Ok(curves
-            .map(|(values, place)| {
+            .map(|(number, (values, place))| {
                 let values: Vec<f64> = values.into_iter().flatten().collect();
                 let estimate = mean(&values, self.confidence);
-                self.place(format!("{name}; {place}"), estimate, &judged)
+                self.place(format!("{name}; {place}"), estimate, |found| judged(number, found))
             })
             .collect())
     }
 
-    fn place(
+    pub(super) fn place(
         &self,
         what: String,
         estimate: Option<Estimate>,
@@ -445,9 +444,27 @@ impl Judge<'_> {
     fn trend(&self, rule: &Along, sign: f64) -> Places {
         let (x, curves) = self.along(&rule.of, &rule.along)?;
         let estimate = slope(&x, &curves, self.confidence);
-        let judged = |estimate: &Estimate| rule::better(estimate.interval.scaled(sign));
+        let whole = self.change_over_all(rule, &x)?;
+        let judged = |estimate: &Estimate| {
+            let change = whole.map(|whole| estimate.interval.scaled(whole));
+            let verdict = rule::better(estimate.interval.scaled(sign));
+            self.unless_equal(estimate, rule::unless_equivalent(verdict, change))
+        };
         let what = format!("slope of {} along {}", self.name(&rule.of), rule.along);
         Ok(vec![self.place(what, estimate, judged)])
+    }
+
+    /// What makes a slope a relative change: from the first place to the last, as a part of the mean of the curve (of the minuend,
+    /// where one is subtracted).
+    fn change_over_all(&self, rule: &Along, x: &[f64]) -> Result<Option<f64>, String> {
+        let whole = Operand { minus: None, ..rule.of.clone() };
+        let (_, curves) = self.along(&whole, &rule.along)?;
+        let values: Vec<f64> = curves.into_iter().flatten().collect();
+        let (low, high) = x
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
+        let scale = mean(&values, self.confidence).map(|mean| (high - low) / mean.value.abs());
+        Ok(scale.filter(|scale| scale.is_finite()))
     }
 
     fn proportional(&self, rule: &Proportional) -> Places {
@@ -462,47 +479,6 @@ impl Judge<'_> {
             self.place(format!("{name} per {}; {x}", rule.along), estimate, judged)
         };
         Ok(others.iter().enumerate().map(place).collect())
-    }
-
-    fn knee(&self, knee: &Knee) -> Places {
-        let (x, curves) = self.along(&knee.of, &knee.along)?;
-        let study = self.data.study();
-        let axis = study.axis(&knee.along).map(|number| &study.axes()[number]);
-        let at = axis.and_then(|axis| axis.number(&knee.at));
-        let at = at.ok_or_else(|| format!("{} is no place on `{}`", knee.at, knee.along))?;
-        let side = |keep: &dyn Fn(f64) -> bool| {
-            let kept: Vec<usize> = (0..x.len()).filter(|index| keep(x[*index])).collect();
-            let x: Vec<f64> = kept.iter().map(|index| x[*index]).collect();
-            let one = |curve: &Vec<f64>| {
-                let y: Vec<f64> = kept.iter().map(|index| curve[*index]).collect();
-                slope(&x, &[y], Confidence::Deterministic).map(|slope| slope.value)
-            };
-            curves.iter().map(one).collect::<Option<Vec<f64>>>()
-        };
-        let sides = side(&|x| x <= at).zip(side(&|x| x >= at));
-        let Some((before, after)) = sides else {
-            return Err(format!(
-                "a knee needs two points up to {} and two from there on",
-                text(&knee.at)
-            ));
-        };
-        let rises = before.iter().sum::<f64>() >= 0.0;
-        let sign = if rises { 1.0 } else { -1.0 };
-        let excess: Vec<f64> =
-            before.iter().zip(&after).map(|(b, a)| sign * (b - knee.factor * a)).collect();
-        let judged = mean(&excess, self.confidence).map(|estimate| rule::better(estimate.interval));
-        let pairs: Pairs = before.into_iter().zip(after).collect();
-        Ok(vec![PlaceJudgement {
-            what: format!(
-                "slope of {} before {}, in slopes after",
-                self.name(&knee.of),
-                text(&knee.at)
-            ),
-            verdict: judged.unwrap_or(Verdict::Undecided),
-            estimate: ratio(&pairs, self.confidence),
-            runs_needed: None,
-            points: Vec::new(),
-        }])
     }
 }
 
@@ -555,7 +531,7 @@ fn expected(rule: &Rule) -> String {
             Degree::Clearly => format!("at least {}", percent(rule::CLEARLY)),
             Degree::AtLeast(part) => format!("at least {}", percent(part)),
         },
-        Rule::Ranking(_) | Rule::Rises(_) => "above 0".into(),
+        Rule::Ranking(_) | Rule::Rises(_) | Rule::Knee(_) => "above 0".into(),
         Rule::Falls(_) => "below 0".into(),
         Rule::AlmostNothing(AlmostNothing { below, .. }) => {
             format!("below {}", percent(below.as_f64()))
@@ -563,6 +539,5 @@ fn expected(rule: &Rule) -> String {
         Rule::Proportional(Proportional { within, .. }) => {
             format!("within ± {}", percent(within.as_f64()))
         }
-        Rule::Knee(Knee { factor, .. }) => format!("at least {factor}"),
     }
 }

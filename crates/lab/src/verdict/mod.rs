@@ -9,6 +9,7 @@ mod deciding;
 mod defaults;
 mod enough;
 mod evaluate;
+mod knee;
 pub mod rule;
 mod statement;
 
@@ -18,7 +19,7 @@ pub use enough::not_enough;
 pub use evaluate::{Judgement, PlaceJudgement, RELATIVE, StatementError, judge};
 pub use rule::Verdict;
 pub use statement::{
-    Cause, Conclusion, Degree, Expectations, NotRun, Over, Rule, Statement, schema,
+    Cause, Conclusion, Degree, Expectations, NotRun, Over, Rule, Statement, Wanted, schema,
 };
 
 pub use crate::study::Operand;

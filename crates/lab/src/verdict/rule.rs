@@ -13,8 +13,6 @@ pub const ABOUT: f64 = 0.05;
 pub const CLEARLY: f64 = 0.20;
 /// "No difference": surely less than this part.
 pub const NO_DIFFERENCE: f64 = 0.01;
-/// "A knee": this many times as steep before as after.
-pub const KNEE: f64 = 3.0;
 
 /// Whether a statement holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]

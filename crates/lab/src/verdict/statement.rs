@@ -139,7 +139,7 @@ pub enum Rule {
     Falls(Along),
     /// A curve is proportional to the axis: at each point its number per unit of the axis is about that of the last point.
     Proportional(Proportional),
-    /// A curve bends at a point of an axis: it is much steeper before than after.
+    /// A curve bends at a point of an axis, more than at any other.
     Knee(Knee),
 }
 
@@ -149,11 +149,43 @@ pub enum Rule {
 pub struct About {
     /// The curve.
     pub of: Operand,
-    /// The number, in the unit of the measure.
-    pub value: f64,
+    /// The number, in the unit of the measure; or a list with one for each of the selected points, in the order of the study.
+    pub value: Wanted,
     /// How far off the mean may be, as a part of the number; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
+}
+
+/// One number for all points, or one for each.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a number, or a list of numbers, one for each selected point")]
+pub enum Wanted {
+    /// The same everywhere.
+    One(f64),
+    /// One for each selected point.
+    Each(Vec<f64>),
+}
+
+impl Wanted {
+    /// The number at the point with this place among the selected ones; not a number where there is none.
+    pub(super) fn at(&self, place: usize) -> f64 {
+        match self {
+            Self::One(value) => *value,
+            Self::Each(values) => values.get(place).copied().unwrap_or(f64::NAN),
+        }
+    }
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::One(value) => write!(f, "{value}"),
+            Self::Each(values) => {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                f.write_str(&values.join(" and "))
+            }
+        }
+    }
 }
 
 /// Between two numbers.
@@ -256,7 +288,7 @@ pub struct Proportional {
     pub within: Fraction,
 }
 
-/// A curve that bends.
+/// A curve that bends: of the points between the first and the last, one lies furthest from the straight line between those.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Knee {
@@ -264,20 +296,13 @@ pub struct Knee {
     pub of: Operand,
     /// The axis.
     pub along: String,
-    /// Where it bends; this point belongs to both sides.
+    /// Where it bends most.
     #[schemars(with = "serde_json::Value")]
     pub at: Value,
-    /// How many times as steep it is before; default: 3.
-    #[serde(default = "knee")]
-    pub factor: f64,
 }
 
 fn about() -> Fraction {
     Fraction::from_percent(5)
-}
-
-fn knee() -> f64 {
-    super::rule::KNEE
 }
 
 /// Why a statement differs, and what shows that.

@@ -160,18 +160,48 @@ fn every_rule_can_say_that_it_holds_and_that_it_differs() {
             Holds,
         ),
         ("{ proportional = { of = {}, along = \"loss\" } }", some_loss, Differs),
-        ("{ knee = { of = { variant = \"cwnd\" }, along = \"loss\", at = \"1 %\" } }", "", Differs),
-        (
-            "{ knee = { of = { measure = \"time\" }, along = \"loss\", at = \"2 %\", factor = 0.01 } }",
-            "",
-            Holds,
-        ),
+        // The curve bends at 2 %, where it is 22 % of its height below the line, and 16 % at 1 %.
+        ("{ knee = { of = {}, along = \"loss\", at = \"2 %\" } }", "", Holds),
+        ("{ knee = { of = {}, along = \"loss\", at = \"1 %\" } }", "", Differs),
+        ("{ about = { of = {}, value = [100, 60, 30, 2] } }", "", Holds),
+        ("{ about = { of = {}, value = [100, 60, 40, 2] } }", "", Differs),
         // Compared with the same curve elsewhere.
         ("{ alike = { of = [{}, { at = { loss = \"0 %\" } }] } }", some_loss, Differs),
         ("{ worse = { of = {}, than = [{ at = { loss = \"0 %\" } }] } }", some_loss, Holds),
     ];
     for (rule, rest, expected) in cases {
         assert_eq!(judged(rule, rest).verdict, expected, "{rule} {rest}");
+    }
+}
+
+/// What is judged of a curve that eight runs measured as 100 and a little noise at each place.
+fn of_level_curve(rule: &str, noise: f64) -> Verdict {
+    let text = STUDY.replace("runs = 4", "runs = 8");
+    let document = Document::parse("study.toml", text).expect("TOML");
+    let study = Study::from_document(&document, Path::new(""), Reading::default());
+    let observation = |number: usize| {
+        let (replication, point) = (number / 4, number % 4);
+        // All sequences of signs for three of the places: the mean of the slopes is zero.
+        let up = (replication >> (point % 3)) % 2 == 1;
+        let value = Some(100.0 + if up { noise } else { -noise });
+        Observation { point, variant: 0, replication, measure: 0, value }
+    };
+    let text = format!(
+        "paper = \"p\"\n[[statements]]\nid = \"p-1\"\nfigure = \"1\"\nstudy = \"s.toml\"\nstatement = \"words\"\n\
+         rule = {{ {rule} = {{ of = {{}}, along = \"loss\" }} }}\n"
+    );
+    let document = Document::parse("expected.toml", text).expect("TOML");
+    let file = Expectations::from_document(&document).expect("statements");
+    let data = Dataset::of(study.expect("a study"), (0..32).map(observation));
+    judge(&file.statements[0], &file.paper, &data).expect("a judgement").verdict
+}
+
+#[test]
+fn a_curve_that_changes_by_less_than_a_hundredth_neither_rises_nor_falls() {
+    for rule in ["rises", "falls"] {
+        assert_eq!(of_level_curve(rule, 0.1), Verdict::Differs, "{rule}: within a hundredth");
+        assert_eq!(of_level_curve(rule, 10.0), Verdict::Undecided, "{rule}: too much noise");
+        assert_eq!(of_level_curve(rule, 0.0), Verdict::Undecided, "{rule}: few equal runs");
     }
 }
 
@@ -278,7 +308,7 @@ fn what_the_study_does_not_have_is_named() {
             "there is no axis `los`; did you mean `loss`?",
         ),
         ("{ alike = { of = [{}] } }", "alike are at least two curves"),
-        ("{ knee = { of = {}, along = \"loss\", at = \"0 %\" } }", "a knee needs two points"),
+        ("{ knee = { of = {}, along = \"loss\", at = \"0 %\" } }", "a knee lies between the first"),
     ] {
         let text = format!(
             "paper = \"p\"\n[[statements]]\nid = \"1\"\nfigure = \"1\"\nstudy = \"s\"\nstatement = \"w\"\nrule = {rule}\n"

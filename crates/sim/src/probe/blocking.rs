@@ -39,6 +39,8 @@ pub(super) struct Blocked {
 pub(super) struct BlockedLog {
     over: Vec<Blocked>,
     current: Option<(Instant, Hold)>,
+    /// Least that was left of the peer's window while it held the sender.
+    least_window: Option<u64>,
 }
 
 impl Hold {
@@ -69,6 +71,13 @@ impl BlockedLog {
         self.current = hold.map(|hold| (now, hold));
     }
 
+    /// This many bytes are left of the peer's window.
+    pub fn note_window(&mut self, bytes: u64) {
+        if self.current.is_some_and(|(_, hold)| hold.full == Full::PeerWindow) {
+            self.least_window = Some(self.least_window.map_or(bytes, |least| least.min(bytes)));
+        }
+    }
+
     /// All blocked times up to `now`, in order.
     pub fn until(&self, now: Instant) -> Vec<Blocked> {
         let current = self.current.filter(|(from, _)| *from < now);
@@ -86,6 +95,8 @@ pub struct BlockingResult {
     pub peer_window_count: u64,
     /// Longest of these times.
     pub peer_window_longest_s: f64,
+    /// Least that was left of the peer's window while it blocked the sender, in bytes.
+    pub peer_window_least_bytes: Option<u64>,
     /// The part of them in timeout recoveries (`natarajan` fig. 9 and 11): from a transmission whose loss a timer
     /// detected first until its TSN was acknowledged or abandoned.
     pub peer_window_in_timeout_recovery_s: f64,
@@ -113,7 +124,8 @@ pub struct PathBlockingResult {
 }
 
 impl BlockingResult {
-    pub(super) fn of(blocked: &[Blocked], chunks: &Chunks, end: Instant) -> Self {
+    pub(super) fn of(log: &BlockedLog, chunks: &Chunks, end: Instant) -> Self {
+        let blocked = &log.until(end)[..];
         let recoveries = recoveries(chunks, end);
         let of = |full: Full| blocked.iter().filter(move |blocked| blocked.hold.full == full);
         let lasting = |full: Full| total(of(full).map(|blocked| blocked.until.since(blocked.from)));
@@ -127,6 +139,7 @@ impl BlockingResult {
             peer_window_s: lasting(Full::PeerWindow),
             peer_window_count: windows.len() as u64,
             peer_window_longest_s: longest.unwrap_or_default().as_secs_f64(),
+            peer_window_least_bytes: log.least_window,
             peer_window_in_timeout_recovery_s: within(Full::PeerWindow),
             send_buffer_s: lasting(Full::SendBuffer),
             send_buffer_in_timeout_recovery_s: within(Full::SendBuffer),
@@ -260,8 +273,12 @@ mod tests {
         let waits_for = Some((0, path, path));
         log.set(at(1), Some(Hold { full: Full::PeerWindow, waits_for }));
         log.set(at(5), Some(Hold { full: Full::PeerWindow, waits_for: None }));
+        log.note_window(236);
+        log.note_window(300);
         log.set(at(8), Some(Hold { full: Full::BufferShare, waits_for }));
-        let result = BlockingResult::of(&log.until(at(10)), &chunks, at(10));
+        log.note_window(100);
+        let result = BlockingResult::of(&log, &chunks, at(10));
+        assert_eq!(result.peer_window_least_bytes, Some(236), "while it holds the sender");
         assert_eq!((result.peer_window_s, result.peer_window_count), (7.0, 1));
         assert_eq!(result.peer_window_longest_s, 7.0);
         assert_eq!(result.peer_window_in_timeout_recovery_s, 4.0);
@@ -274,11 +291,12 @@ mod tests {
         chunks.on_sent(at(2), PathId(0), Tsn(0), TransmissionCause::New);
         chunks.on_sent(at(4), PathId(0), Tsn(0), TransmissionCause::TimerRetransmission);
         chunks.on_abandoned(at(5), Tsn(0));
-        let result = BlockingResult::of(&[], &chunks, at(10));
-        assert_eq!(result.timeout_recovery_s, 3.0);
+        let log = BlockedLog::default();
+        let result = BlockingResult::of(&log, &chunks, at(10));
+        assert_eq!((result.timeout_recovery_s, result.peer_window_least_bytes), (3.0, None));
         // A late acknowledgement has no effect.
         chunks.on_acked(at(7), Tsn(0));
-        assert_eq!(BlockingResult::of(&[], &chunks, at(10)).timeout_recovery_s, 3.0);
+        assert_eq!(BlockingResult::of(&log, &chunks, at(10)).timeout_recovery_s, 3.0);
     }
 
     #[test]

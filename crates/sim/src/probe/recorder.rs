@@ -167,6 +167,7 @@ impl Recorder {
         if self.record.blocking != Detail::Off {
             let hold = Hold::of(association.blocked_by(), self.chunks.lowest_outstanding());
             self.blocked.set(now, hold);
+            self.blocked.note_window(association.stats().peer_window_bytes);
         }
         if let Some(changes) = &mut self.changes {
             changes.look(now, association);

@@ -124,7 +124,7 @@ impl View<'_> {
             stalls: course.as_ref().map(|course| self.stall_result(scenario, course)),
             blocking: blocked
                 .as_ref()
-                .map(|blocked| BlockingResult::of(blocked, &self.seen.chunks, self.ends_at)),
+                .map(|_| BlockingResult::of(&self.seen.blocked, &self.seen.chunks, self.ends_at)),
             timeouts: timeouts.then(|| self.seen.streaks.all().into()),
             failures: if timeouts { self.failures() } else { Vec::new() },
             paths: (0..self.paths.len()).map(result).collect(),

@@ -43,6 +43,7 @@ Examples:
   polypath reproduce dreibholz-asymmetric --json > verdicts.json
   polypath reproduce all --full --dry-run
   polypath reproduce natarajan/9 --until-decided --budget 0.5
+  polypath reproduce natarajan --full --runs 8 --until-decided
   polypath reproduce all --full --out part1 --shard 1/2
   polypath reproduce all --full --out joined --merge part1 --merge part2")]
 pub(crate) struct Args {
@@ -51,7 +52,8 @@ pub(crate) struct Args {
     target: String,
     #[command(flatten)]
     form: Form,
-    /// Runs of each configuration, in place of what the studies say; where nothing is random, it stays one
+    /// Runs of each configuration, in place of what the studies say; with --until-decided the first
+    /// ones. Where nothing is random, it stays one
     #[arg(long, value_name = "N")]
     runs: Option<NonZeroU32>,
     #[command(flatten)]
@@ -105,7 +107,7 @@ struct Form {
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Added {
     /// Add runs where a statement is undecided, until all are decided
-    #[arg(long, conflicts_with_all = ["runs", "shard", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["shard", "dry_run"])]
     until_decided: bool,
     #[command(flatten)]
     caps: CapArgs,

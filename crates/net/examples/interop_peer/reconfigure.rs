@@ -43,7 +43,7 @@ impl Changes {
     fn count(&mut self, event: &Event) {
         match event {
             Event::OutgoingStreamsReset { .. } => self.outgoing_resets += 1,
-            Event::AssociationReset => self.association_resets += 1,
+            Event::AssociationReset { .. } => self.association_resets += 1,
             Event::StreamsAdded { .. } => self.additions += 1,
             Event::ReconfigurationRefused { .. } => self.refusals += 1,
             _ => {}

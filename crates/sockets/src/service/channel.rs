@@ -166,7 +166,12 @@ impl Channel {
     /// Tells when the program has closed all of its descriptors, although frames may still lie here.
     pub(super) fn hang_up(&self) -> io::Result<HangUp> {
         let fd = self.fd.as_fd().try_clone_to_owned()?;
-        Ok(HangUp(AsyncFd::with_interest(fd, Interest::PRIORITY)?))
+        #[expect(
+            deprecated,
+            reason = "what replaces it is unsafe, and this descriptor is owned and stays open"
+        )]
+        let watched = AsyncFd::with_interest(fd, Interest::PRIORITY)?;
+        Ok(HangUp(watched))
     }
 
     /// The program can write nothing more; what it has written stays readable.

@@ -57,7 +57,7 @@ pub struct Report {
     pub goodput_bit_s: f64,
     /// How long sending was blocked, by cause.
     pub blocked_s: BlockedReport,
-    /// The files that were tried, in their order.
+    /// The files that were tried: of a sender in the order in which they were named, of a receiver as they were complete.
     pub files: Vec<FileReport>,
     /// Files that were tried after those. A receiver keeps the summaries of a limited number ([`Quota`](crate::Quota)).
     pub files_omitted: u64,

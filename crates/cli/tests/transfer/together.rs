@@ -44,8 +44,15 @@ fn files_of_any_size_arrive_over_two_paths() {
         let paths = summary["paths"].as_array().unwrap();
         assert_eq!(paths.len(), 2);
         assert!(paths.iter().all(|path| path["bytes"].as_u64().unwrap() > 0), "{paths:?}");
+        let listed = summary["files"].as_array().unwrap();
+        assert_eq!(listed.len(), files.len());
         for (index, (name, len)) in files.into_iter().enumerate() {
-            let file = &summary["files"][index];
+            // The sender has them as they were named, the receiver as they were complete.
+            let place = match role {
+                "send" => Some(index),
+                _ => listed.iter().position(|file| file["name"] == name),
+            };
+            let file = &listed[place.unwrap()];
             assert_eq!(
                 (file["name"].as_str(), file["bytes"].as_u64()),
                 (Some(name), Some(len as u64))

@@ -54,6 +54,11 @@ impl Dispersion {
         self.newest = self.newest.max(Some(NewestAcked { sent_at, asked_for_sack }));
     }
 
+    /// When the newest chunk was sent that the present SACK acknowledges.
+    pub(crate) fn newest(&self) -> Option<Instant> {
+        self.newest.map(|newest| newest.sent_at)
+    }
+
     /// The SACK acknowledges so many bytes of the path; `is_own` if it came over it.
     pub(crate) fn on_sack(&mut self, now: Instant, bytes: u64, is_own: bool) {
         // What went before a SACK over another path may have been acknowledged by it.

@@ -60,16 +60,14 @@ impl Transmitter {
         }
     }
 
-    /// What a buffer admits in a round trip that keeps more from being sent: that of the peer, or the own one, which is full of what is
-    /// outstanding. Another path may bring the answer in half the time.
+    /// The size in bytes of a buffer that keeps more from being sent: that of the peer, or the own one, which is full of what is
+    /// outstanding.
     fn full_buffer(&self, waits: bool) -> Option<u64> {
-        let bytes = if waits {
+        if waits {
             (!self.peer_window_admits(self.max_fragment)).then_some(self.advertised_window)
         } else {
             self.demand.is_waiting().then_some(self.queue.limit())
-        };
-        let answers = if self.paths.iter().nth(1).is_some() { 2 } else { 1 };
-        bytes.map(|bytes| bytes.saturating_mul(answers))
+        }
     }
 
     /// Whether anything has happened since the last flush that the next one looks at.

@@ -240,10 +240,10 @@ impl SendPath {
         }
         // While the congestion window is being reduced, what arrives sets the pace.
         if pacing == Pacing::On && reduced.is_none() {
-            let (pace, srtt) = (self.pace(), self.rtt.srtt());
+            let pace = self.pace();
             let (flight, limit) = (self.flight, self.flush_limit);
             let spread = self.spread_mut();
-            let pace = spread.buffer_pace.bound(now, pace, srtt);
+            let pace = spread.buffer_pace.bound(now, pace);
             let paced = flight.saturating_add(spread.pacer.begin_flush(now, pace, unit));
             spread.unpaced_limit = limit;
             self.flush_limit = limit.min(paced);
@@ -260,8 +260,8 @@ impl SendPath {
     /// Nothing more can be sent in this flush; `waits` if something would be. A train has `train` bytes beside those of its first
     /// packet. `full` is what a buffer admits in a round trip that admits nothing more now.
     pub(crate) fn end_flush(&mut self, now: Instant, waits: bool, train: u64, full: Option<u64>) {
-        if let (Some(bytes), Some(srtt), Some(spread)) = (full, self.rtt.srtt(), &mut self.spread) {
-            spread.buffer_pace.on_full(now, bytes, srtt);
+        if let (Some(bytes), Some(spread)) = (full, &mut self.spread) {
+            spread.buffer_pace.on_full(now, bytes);
         }
         if let Some(spread) = &mut self.spread {
             let is_limit = self.flight >= self.flush_limit && self.flight < spread.unpaced_limit;

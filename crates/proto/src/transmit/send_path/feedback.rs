@@ -109,9 +109,11 @@ impl SendPath {
     /// A SACK acknowledges so many bytes of the path; `is_own` if it came over it.
     #[inline]
     pub(crate) fn note_dispersion(&mut self, now: Instant, bytes: u64, is_own: bool) {
-        if let Some(feedback) = &mut self.feedback {
-            feedback.dispersion.on_sack(now, bytes, is_own);
+        let Some(feedback) = &mut self.feedback else { return };
+        if let (Some(sent_at), Some(spread)) = (feedback.dispersion.newest(), &mut self.spread) {
+            spread.buffer_pace.on_answer(now.since(sent_at));
         }
+        feedback.dispersion.on_sack(now, bytes, is_own);
     }
 
     /// Bytes per second that the bottleneck passes on, once a train of packets has been measured.

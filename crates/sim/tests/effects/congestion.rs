@@ -393,50 +393,6 @@ fn bbr_bears_random_loss() {
     assert!(bbr.goodput_bit_s > 0.75 * 20e6, "{}", bbr.goodput_bit_s);
 }
 
-/// A queue of 1.5 ms before a path of 90 ms: each probe loses a fifth, whatever is in flight.
-const SHORT_QUEUE: &str = r#"
-title = "A long path with a short queue"
-
-[run]
-duration = "20 s"
-measure_from = "5 s"
-
-[[network.disjoint.paths]]
-name = "long"
-bottleneck = { rate = "100 Mbit/s", delay = "45 ms", queue = { drop-tail = { packets = 13 } } }
-
-[[traffic]]
-name = "bulk"
-from = "a"
-source = "saturated"
-message_size = "1452 B"
-
-[sctp]
-preset = "recommended"
-send_buffer = "8 MiB"
-receive_buffer = "8 MiB"
-"#;
-
-/// What a full path bears is no sign of congestion, and the next probe is not needed to come back to it.
-#[test]
-fn bbr_fills_a_path_with_a_short_queue() {
-    let alone = run(SHORT_QUEUE, &[]).goodput_bit_s;
-    assert!(alone > 88e6, "{alone}");
-}
-
-/// SACKs that return over a thin path with a short way back do not halve the round trip, and with it what may be in flight.
-#[test]
-fn bbr_measures_a_path_by_the_sacks_that_return_over_it() {
-    let beside = r#"
-[[network.disjoint.paths]]
-name = "thin"
-bottleneck = { rate = "1 Mbit/s", delay = "1 ms" }
-
-[[traffic]]"#;
-    let both = run(&SHORT_QUEUE.replace("[[traffic]]", beside), &[]).goodput_bit_s;
-    assert!(both > 80e6, "{both}");
-}
-
 /// Paths that share nothing are no bottleneck together: coupled controls still use both.
 #[test]
 fn coupled_controls_use_disjoint_paths() {

@@ -23,7 +23,7 @@ impl Wait {
         let wait = self.0.get_or_insert_with(|| {
             let socket = Arc::clone(socket);
             Box::pin(async move {
-                // The receiving task is told that the runtime has ended.
+                // An error means that the runtime has ended, which the receiving task finds out, too.
                 let _ = socket.ready(interest).await;
             })
         });

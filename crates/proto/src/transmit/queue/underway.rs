@@ -7,6 +7,9 @@
 //! and then none would ever become complete. So a message that does not fit one chunk begins only while all that have begun fit
 //! the peer's receive window together; one that is larger than that goes alone. While the first in the order waits for that,
 //! others of several chunks do not begin before it.
+//!
+//! A closed window may be full of the beginning of a message, which makes no room until the rest is there. So what probes a closed
+//! window goes on with a message that has begun, whatever the scheduler says.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -28,6 +31,8 @@ pub(super) struct MessagesUnderway {
     bytes: u64,
     /// The largest receive window that the peer has announced, in bytes.
     window: u64,
+    /// The last one it announced was 0.
+    is_window_closed: bool,
     /// By stream: the next MID of ordered and of unordered messages.
     next_mid: Vec<[u32; 2]>,
 }
@@ -113,6 +118,7 @@ impl SendQueue {
     pub(crate) fn note_peer_window(&mut self, window: u64) {
         if let Some(underway) = &mut self.underway {
             underway.window = underway.window.max(window);
+            underway.is_window_closed = window == 0;
         }
     }
 
@@ -308,6 +314,11 @@ impl SendQueue {
 
     #[inline]
     fn pick(&self, underway: &MessagesUnderway, asking: Asking, most: u32) -> Option<Pick> {
+        if underway.is_window_closed
+            && let Some(begun) = self.pick_begun(underway, asking)
+        {
+            return Some(begun);
+        }
         match self.pick_first(underway, asking, most) {
             None => self.pick_in_order(underway, asking, most),
             first => first,
@@ -366,6 +377,12 @@ impl SendQueue {
             return found;
         }
         // What has begun is never far: otherwise what waits for it would wait for ever.
+        self.pick_begun(underway, asking)
+    }
+
+    /// The first message that goes on.
+    #[cold]
+    fn pick_begun(&self, underway: &MessagesUnderway, asking: Asking) -> Option<Pick> {
         let mut begun = underway.begun.iter();
         let (lane, begun) = begun.find(|(_, begun)| self.goes_on(**begun, asking))?;
         Some(Pick::going_on(*lane, *begun))

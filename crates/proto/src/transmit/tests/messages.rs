@@ -1,6 +1,7 @@
 //! Messages that wait, and those that may be abandoned.
 
 use core::cmp::Reverse;
+use std::vec;
 use std::vec::Vec;
 
 use polypath_wire::{Payload, VirtualPayload};
@@ -9,8 +10,8 @@ use super::*;
 use crate::config::{Burst, PathOrder, Preset, SendRoomNotice, StreamScheduler};
 use crate::transmit::Place;
 use crate::transmit::partial_reliability::Reliability;
-use crate::transmit::queue::Asking;
-use crate::types::PathSet;
+use crate::transmit::queue::{Asking, SendQueue};
+use crate::types::{PathSet, UserDataChunk};
 use crate::{Delivery, OutgoingMessage, PathId, SendError};
 
 /// One path with a window of so many packets; streams have the scheduler.
@@ -338,5 +339,22 @@ fn the_end_of_an_abandoned_message_is_told_by_its_stream() {
         let skipped: Vec<_> = forward.streams().map(|it| (it.stream, it.ssn)).collect();
         assert_eq!(skipped, streams, "{delivery:?}");
         assert_eq!(bench.tx.stats.seldom.abandoned.timed.sent, 1, "it counts by its rule");
+    }
+}
+
+#[test]
+fn a_closed_window_gets_the_rest_of_what_has_begun() {
+    for (window, streams) in [(9000, [0, 1, 0, 1]), (0, [0, 0, 1, 1])] {
+        let mut bench = bench(4, StreamScheduler::RoundRobin);
+        let queue = &mut bench.tx.queue;
+        queue.settle_chunk(UserDataChunk::IData, 9000);
+        queue.push(message(0, 2000), Reliability::Full);
+        (0..2).for_each(|_| queue.push(message(1, 10), Reliability::Full));
+        let asking = asks(0, &[0]);
+        let mut next = |queue: &mut SendQueue| queue.take_interleaved(asking, 1000).unwrap().stream;
+        let mut taken = vec![next(queue)];
+        queue.note_peer_window(window);
+        taken.extend((0..3).map(|_| next(queue)));
+        assert_eq!(taken, streams, "a window of {window} bytes");
     }
 }

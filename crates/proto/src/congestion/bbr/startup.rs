@@ -3,7 +3,7 @@
 //! What a path loses that is not full looks like what a full one loses, but does not keep the rate from growing, and makes no
 //! queue. So losses of a round without a queue in which the rate grew by a quarter, or the program limited it, are tested: what is
 //! sent from then on is only a quarter more than is delivered. If too much of that is lost, too, the path is full; if not, Startup goes
-//! on. A Startup has one test: where what a filled gap releases overflows a queue each time, losses do end it.
+//! on. There are few tests: where what a filled gap releases overflows a queue each time, losses do end Startup.
 //!
 //! Losses without a queue end it at whatever the rate was then, which may be a tenth of what the path carries. So the first probe
 //! does not wait for seconds, and neither does one after a probe that found more.
@@ -13,13 +13,15 @@ const ROUNDS: u64 = 2;
 
 /// Rounds before a probe where only losses have ended Startup.
 const SOON: u64 = 4;
+/// Tests of one Startup.
+const MOST_TESTS: u32 = 3;
 
 /// What the losses of one path mean in Startup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct StartupLoss {
     /// The round in which sending with care began.
     since: Option<u64>,
-    has_tested: bool,
+    tests: u32,
     /// Startup ended without a queue, and no probe has failed since.
     is_unproven: bool,
 }
@@ -56,8 +58,9 @@ impl StartupLoss {
     pub(super) fn on_much_lost(&mut self, round: u64, is_doubtful: bool) -> bool {
         match self.since {
             Some(since) => round >= since + ROUNDS,
-            None if is_doubtful && !self.has_tested => {
-                (self.since, self.has_tested) = (Some(round), true);
+            None if is_doubtful && self.tests < MOST_TESTS => {
+                self.since = Some(round);
+                self.tests += 1;
                 false
             }
             None => true,
@@ -77,7 +80,8 @@ mod tests {
             ("no doubt", false, &[5][..], Some(5), &[][..]),
             ("what was in flight", true, &[5, 6], None, &[5, 6, 7]),
             ("sent with care", true, &[5, 7], Some(7), &[5, 6]),
-            ("a second burst later", true, &[5, 8], Some(8), &[5, 6, 7]),
+            ("a second burst later", true, &[5, 8], None, &[5, 6, 7, 8, 9, 10]),
+            ("burst after burst", true, &[1, 4, 7, 10], Some(10), &[1, 2, 3, 4, 5, 6, 7, 8, 9]),
         ] {
             let (mut loss, mut ended, mut tests) = (StartupLoss::default(), None, vec![]);
             for round in 1..=12 {

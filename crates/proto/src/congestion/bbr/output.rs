@@ -122,7 +122,11 @@ impl Bbr {
                 self.bounds.with_headroom(self.unit, self.least_window()).max(self.full_path())
             }
         };
-        let most = long.min(self.bounds.short).max(self.least_window());
+        let short = match self.bounds.short {
+            NONE => NONE,
+            short => short.max(self.full_path()),
+        };
+        let most = long.min(short).max(self.least_window());
         self.cwnd = self.cwnd.min(most);
     }
 

@@ -352,6 +352,16 @@ fn losses_between_probes_lower_the_rate_if_they_are_many() {
     }
 }
 
+/// Less was in flight while SACKs came back over a shorter path.
+#[test]
+fn losses_between_probes_leave_the_window_that_their_rate_needs() {
+    let mut bench = Bench::cruising();
+    (bench.bbr.bounds.short, bench.bbr.bounds.rate) = (10 * UNIT, RATE / 2);
+    bench.bbr.update_rate();
+    bench.bbr.bound_window();
+    assert_eq!(bench.bbr.cwnd(), BDP / 2 + 2 * UNIT);
+}
+
 #[test]
 fn after_five_seconds_the_queue_is_drained_for_a_look() {
     let mut bench = Bench::cruising();

@@ -264,7 +264,7 @@ impl Transmitter {
         let was_sent = self.outstanding.next_tsn() != self.outstanding.base();
         if !was_sent {
             self.chunk = chunk;
-            self.queue.settle_chunk(chunk, window.into());
+            self.queue.settle_chunk(chunk, window);
         }
     }
 

@@ -47,7 +47,7 @@ impl Transmitter {
             _ => None,
         };
         self.advertised_window = u64::from(a_rwnd);
-        self.queue.note_peer_window(self.advertised_window);
+        self.queue.note_peer_window(a_rwnd);
         if opened {
             self.repeat_refused(cx);
         }

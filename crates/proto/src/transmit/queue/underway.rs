@@ -30,7 +30,7 @@ pub(super) struct MessagesUnderway {
     /// Their bytes, sent or not.
     bytes: u64,
     /// The largest receive window that the peer has announced, in bytes.
-    window: u64,
+    window: u32,
     /// The last one it announced was 0.
     is_window_closed: bool,
     /// By stream: the next MID of ordered and of unordered messages.
@@ -90,7 +90,7 @@ impl MessagesUnderway {
     }
 
     fn may_begin(&self, bytes: u64) -> bool {
-        self.bytes == 0 || self.bytes + bytes <= self.window
+        self.bytes == 0 || self.bytes + bytes <= u64::from(self.window)
     }
 
     fn take_mid(&mut self, message: &OutgoingMessage) -> u32 {
@@ -108,14 +108,14 @@ impl MessagesUnderway {
 
 impl SendQueue {
     /// Learns from the handshake what carries user data, before anything was sent, and the peer's receive window in bytes.
-    pub(crate) fn settle_chunk(&mut self, chunk: UserDataChunk, window: u64) {
+    pub(crate) fn settle_chunk(&mut self, chunk: UserDataChunk, window: u32) {
         self.underway = (chunk == UserDataChunk::IData).then(Default::default);
         self.note_peer_window(window);
     }
 
     /// The peer announces this receive window, in bytes.
     #[inline]
-    pub(crate) fn note_peer_window(&mut self, window: u64) {
+    pub(crate) fn note_peer_window(&mut self, window: u32) {
         if let Some(underway) = &mut self.underway {
             underway.window = underway.window.max(window);
             underway.is_window_closed = window == 0;

@@ -41,10 +41,13 @@ impl SendPath {
         if is_own {
             feedback.left_behind.on_acked(newly.sent_at);
         }
+        let in_flight = if newly.was_in_flight { u64::from(newly.flight_bytes) } else { 0 };
         if newly.history.contains(History::COPIED) && !is_own {
-            let in_flight = if newly.was_in_flight { newly.flight_bytes } else { 0 };
-            feedback.elsewhere += u64::from(in_flight);
-        } else if newly.transmissions == 1 {
+            feedback.elsewhere += in_flight;
+        } else {
+            feedback.rates.on_delivered(newly.sent_at, in_flight);
+        }
+        if newly.transmissions == 1 && (is_own || !newly.history.contains(History::COPIED)) {
             feedback.rates.on_chunk_acked(newly.sent_at);
             feedback.dispersion.on_chunk_acked(newly.sent_at, newly.asked_for_sack);
         }
@@ -133,7 +136,8 @@ impl SendPath {
     ) -> Option<RateSample> {
         let feedback = self.feedback.as_mut()?;
         let elsewhere = core::mem::take(&mut feedback.elsewhere);
-        feedback.rates.sample(now, bytes.saturating_sub(elsewhere), measures)
+        let patience = self.rtt.expected();
+        feedback.rates.sample(now, bytes.saturating_sub(elsewhere), measures, patience)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.

@@ -351,7 +351,7 @@ fn a_closed_window_gets_the_rest_of_what_has_begun() {
         queue.push(message(0, 2000), Reliability::Full);
         (0..2).for_each(|_| queue.push(message(1, 10), Reliability::Full));
         let asking = asks(0, &[0]);
-        let mut next = |queue: &mut SendQueue| queue.take_interleaved(asking, 1000).unwrap().stream;
+        let next = |queue: &mut SendQueue| queue.take_interleaved(asking, 1000).unwrap().stream;
         let mut taken = vec![next(queue)];
         queue.note_peer_window(window);
         taken.extend((0..3).map(|_| next(queue)));

@@ -199,7 +199,7 @@ impl Flow {
             advanced: first != lowest,
             in_recovery: self.recovery.is_some(),
             rtt: sample,
-            rate: self.sampler.sample(now, bytes, true),
+            rate: self.sampler.sample(now, bytes, true, Duration::ZERO),
         };
         self.tell(now, |it, cx| it.on_ack(cx, &acked));
         if lost > 0 {

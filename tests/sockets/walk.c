@@ -886,7 +886,10 @@ static void options(void)
     CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
     length = sizeof value;
     value = 1;
+    int delays = 7;
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &delays, &length) == 0 && delays == 0);
     CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &value, sizeof value) == 0);
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &delays, &length) == 0 && delays == 1);
     FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTOCLOSE, &value, sizeof value), EOPNOTSUPP);
     value = 1200;
     CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_MAXSEG, &value, sizeof value) == 0);

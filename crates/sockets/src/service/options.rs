@@ -9,7 +9,7 @@ mod sockets;
 
 use std::sync::Arc;
 
-use polypath::{AssociationConfig, AssociationOptions, ShutdownAnswer};
+use polypath::{AssociationConfig, AssociationOptions, ShutdownAnswer, SmallMessages};
 use rustix::io::Errno;
 
 pub(super) use self::each::Each;
@@ -50,14 +50,13 @@ pub(super) struct Options {
     linger: Option<i32>,
     /// Most milliseconds between two INITs (`sinit_max_init_timeo`); 0 leaves it to the RTO.
     pub(super) max_init_timeout_ms: u16,
-    /// Options that mean nothing to this stack, but can be asked for: `SCTP_NODELAY` and the like.
+    /// Options that can be asked for.
     flags: Flags,
 }
 
 /// Numbers that are kept for the program.
 #[derive(Clone, Copy, Default, Debug)]
 struct Flags {
-    nodelay: i32,
     mapped_v4: i32,
     fragment_interleave: i32,
     reuse_address: i32,
@@ -75,8 +74,14 @@ impl Options {
     pub(super) fn new(settings: Settings) -> Self {
         // Messages wait in the descriptor, too.
         let shutdown_answer = ShutdownAnswer::OnRequest;
+        // As in Linux, until a program sets SCTP_NODELAY.
+        let small_messages = SmallMessages::Bundled;
         Self {
-            association: AssociationConfig { shutdown_answer, ..settings.association },
+            association: AssociationConfig {
+                shutdown_answer,
+                small_messages,
+                ..settings.association
+            },
             encapsulation_port: settings.encapsulation_port,
             all_addresses: settings.all_addresses,
             each: Each::default(),
@@ -84,12 +89,7 @@ impl Options {
             gives_nxtinfo: false,
             linger: None,
             max_init_timeout_ms: 0,
-            flags: Flags {
-                nodelay: 1,
-                mapped_v4: 1,
-                probe_interval_ms: PROBE_INTERVAL_MS,
-                ..Flags::default()
-            },
+            flags: Flags { mapped_v4: 1, probe_interval_ms: PROBE_INTERVAL_MS, ..Flags::default() },
         }
     }
 

@@ -96,6 +96,19 @@ test_pysctp() {
     "${with[@]}" "$python" "$programs/pysctp_test.py" | grep "all messages came"
 }
 
+# Either listens, and gets what the other one sends. The one that listens ends with its standard input.
+needs_ncat=(ncat socat)
+test_ncat() {
+    begin_with_input "$work/ncat" "${with[@]}" ncat --sctp -l 127.0.0.1 6300
+    wait_for_port 6300
+    (echo "from socat" && sleep 1) | "${with[@]}" socat - SCTP:127.0.0.1:6300
+    wait_for "$work/ncat" "^from socat"
+    begin_with_input "$work/socat" "${with[@]}" socat - SCTP-LISTEN:6301,bind=127.0.0.1
+    wait_for_port 6301
+    (echo "from ncat" && sleep 1) | "${with[@]}" ncat --sctp 127.0.0.1 6301
+    wait_for "$work/socat" "^from ncat"
+}
+
 # The programs of usrsctp, as they are: what they call of its library is this stack.
 usrsctp=/usr/lib/usrsctp
 needs_usrsctp=("$usrsctp/echo_server" "$usrsctp/tsctp")
@@ -118,7 +131,7 @@ test_usrsctp() {
 # Waits until a program listens at an SCTP port.
 wait_for_port() {
     for _ in $(seq 400); do
-        "$polypath" ss --local-encapsulation-port "$port" | grep "^LISTEN.* port $1 " > /dev/null && return
+        "$polypath" ss --local-encapsulation-port "$port" 2> /dev/null | grep "^LISTEN.* port $1 " > /dev/null && return
         sleep 0.05
     done
     say "nothing listens at port $1"
@@ -152,7 +165,7 @@ test_usrsctp_source() {
 }
 
 passed=0 failed=0 skipped=0
-all=(sctp_darn netperfmeter freediameter osmocom erlang java pysctp usrsctp usrsctp_source)
+all=(sctp_darn netperfmeter freediameter osmocom erlang java pysctp ncat usrsctp usrsctp_source)
 [[ $# == 0 ]] || all=("$@")
 for name in "${all[@]}"; do
     declare -n needs=needs_$name

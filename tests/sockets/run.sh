@@ -23,6 +23,17 @@ say "== the API, call by call"
 cc -Wall -Wextra -Werror -O1 -o "$work/walk" tests/sockets/walk.c -lsctp
 "${with[@]}" "$work/walk"
 
+if have valgrind; then
+    say "== the library and the memory of programs"
+    cc -g -O1 -o "$work/walk-checked" tests/sockets/walk.c -lsctp
+    WALK_SECONDS=600 "${with[@]}" valgrind --trace-children=yes --error-limit=no --log-file="$work/memory.%p" "$work/walk-checked"
+    # Calls with pointers that lead nowhere are part of the test.
+    if grep -h "ninitialised\|Invalid \|definitely lost: [1-9]" "$work"/memory.*; then
+        cat "$work"/memory.*
+        exit 1
+    fi
+fi
+
 say "== programs that are linked with the library, whose header and pkg-config file are installed"
 python3 tests/sockets/compare_header.py
 PREFIX=$work/root POLYPATH_PROGRAMS=$POLYPATH_PROGRAMS scripts/install_capi.sh

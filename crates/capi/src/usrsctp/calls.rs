@@ -84,12 +84,22 @@ unsafe extern "C" fn usrsctp_socket(
             return Err(Fault::last());
         }
         let handle = Handle::new(fd, Callbacks { receive, send }, ulp_info);
-        if kind == libc::SOCK_SEQPACKET {
-            dispatcher::watch(&handle)?;
+        match kind {
+            libc::SOCK_SEQPACKET => begin(&handle),
+            _ => Ok(handle.given()),
         }
-        Ok(handle.given())
     };
     pointer(attempt())
+}
+
+/// Gives a socket to the program, which is called for it from now on.
+fn begin(handle: &Arc<Handle>) -> Outcome<*mut Handle> {
+    if let Err(fault) = dispatcher::watch(handle) {
+        // SAFETY: the descriptor is ours, and nobody else knows it.
+        unsafe { calls::close(handle.fd) };
+        return Err(fault);
+    }
+    Ok(handle.given())
 }
 
 /// Does something with the descriptor of a socket.
@@ -161,9 +171,7 @@ fn taken(from: &Handle, fd: c_int) -> Outcome<*mut Handle> {
     if fd < 0 {
         return Err(Fault::last());
     }
-    let handle = Handle::new(fd, from.callbacks, from.ulp_info());
-    dispatcher::watch(&handle)?;
-    Ok(handle.given())
+    begin(&Handle::new(fd, from.callbacks, from.ulp_info()))
 }
 
 #[unsafe(no_mangle)]

@@ -10,7 +10,7 @@ use super::handle::{Address, Handle, ReceiveInfo};
 use super::transfer;
 use crate::fault::{Fault, Outcome};
 
-/// Events that are looked at in one go.
+/// Events that one call of the system returns at most.
 const BATCH: usize = 64;
 
 /// Messages that a socket hands over before others have their turn.
@@ -142,12 +142,12 @@ fn tell(handle: &Arc<Handle>, events: u32) -> bool {
 fn hand_over(handle: &Arc<Handle>) -> bool {
     let Some(receive) = handle.callbacks.receive else { return false };
     let Ok(socket) = handle.socket() else { return false };
-    for _ in 0..IN_SUCCESSION {
-        if handle.is_closed() {
-            return false;
-        }
+    // Where the system says once that there is something, all of it has to be taken.
+    let most = if handle.callbacks.send.is_some() { usize::MAX } else { IN_SUCCESSION };
+    for _ in 0..most {
         let (pointer, info) = (handle.as_pointer(), handle.ulp_info());
-        match transfer::take(socket) {
+        let Some(taken) = handle.while_open(|| transfer::take(socket)) else { return false };
+        match taken {
             Ok(Some(taken)) => {
                 let from = Address::of(taken.from, socket);
                 // SAFETY: the program has named the function, and takes the content over.

@@ -92,6 +92,8 @@ pub(super) struct Handle {
     ulp_info: AtomicPtr<c_void>,
     upcall: Mutex<Option<Wanted>>,
     is_closed: AtomicBool,
+    /// Held while something is taken from the descriptor on behalf of the program: its number is not another one's meanwhile.
+    taking: Mutex<()>,
 }
 
 /// Sockets that there are.
@@ -104,14 +106,14 @@ pub(super) fn count() -> usize {
 
 impl Handle {
     pub(super) fn new(fd: c_int, callbacks: Callbacks, ulp_info: *mut c_void) -> Arc<Self> {
-        COUNT.fetch_add(1, Ordering::Relaxed);
         let ulp_info = AtomicPtr::new(ulp_info);
         let (upcall, is_closed) = (Mutex::default(), AtomicBool::new(false));
-        Arc::new(Self { fd, callbacks, ulp_info, upcall, is_closed })
+        Arc::new(Self { fd, callbacks, ulp_info, upcall, is_closed, taking: Mutex::default() })
     }
 
     /// As the program has it. It stays until [`closed`](Self::closed).
     pub(super) fn given(self: &Arc<Self>) -> *mut Self {
+        COUNT.fetch_add(1, Ordering::Relaxed);
         Arc::into_raw(Arc::clone(self)).cast_mut()
     }
 
@@ -147,12 +149,20 @@ impl Handle {
         COUNT.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: the program gives up the share that it was given.
         let handle = unsafe { Arc::from_raw(pointer) };
+        let taking = handle.taking.lock().unwrap_or_else(PoisonError::into_inner);
         handle.is_closed.store(true, Ordering::Release);
+        drop(taking);
         Ok(handle)
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Does something with the descriptor, unless the socket is closed.
+    pub(super) fn while_open<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
+        let _taking = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
+        (!self.is_closed()).then(act)
     }
 
     pub(super) fn socket(&self) -> Outcome<Sctp> {

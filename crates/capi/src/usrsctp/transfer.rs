@@ -39,11 +39,14 @@ pub(super) fn free_bytes(handle: &Handle) -> u32 {
     if ready == 1 && poll.revents & libc::POLLOUT != 0 { u32::MAX >> 1 } else { 0 }
 }
 
+/// Bytes by which a notification may be longer here than in Linux.
+const LONGER: usize = 8;
+
 /// Takes the next message without waiting, with all its bytes; `None` at the end.
 pub(super) fn take(socket: Sctp) -> Outcome<Option<Taken>> {
     let room = receiving::peek(socket).map_or(0, |(_, bytes)| bytes);
     // SAFETY: any size can be asked for; the result is checked.
-    let content = unsafe { libc::malloc(room.max(1)) };
+    let content = unsafe { libc::malloc(room + LONGER) };
     if content.is_null() {
         return Err(Fault(libc::ENOMEM));
     }
@@ -52,7 +55,7 @@ pub(super) fn take(socket: Sctp) -> Outcome<Option<Taken>> {
     let outcome = unsafe { receiving::receive(socket, &[part], libc::MSG_DONTWAIT) };
     match outcome {
         Ok(Some(received)) => {
-            let (bytes, flags) = translate(&received, content, room);
+            let (bytes, flags) = translate(&received, content, room + LONGER);
             let info = ReceiveInfo::of(&rcvinfo(&received));
             Ok(Some(Taken { from: received.head.peer, content, bytes, info, flags }))
         }
@@ -80,7 +83,7 @@ fn translate(received: &Received, content: *mut c_void, room: usize) -> (usize, 
     let theirs = unsafe { std::slice::from_raw_parts(content.cast::<u8>(), bytes) };
     let Some(told) = usrsctp::notification(theirs) else { return (bytes, flags) };
     // What is longer here is cut where there is no room for it.
-    let kept = told.len().min(room.max(bytes));
+    let kept = told.len().min(room);
     // SAFETY: there is room for so many.
     unsafe { std::ptr::copy_nonoverlapping(told.as_ptr(), content.cast(), kept) };
     (kept, flags)

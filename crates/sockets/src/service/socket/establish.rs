@@ -125,7 +125,7 @@ impl Socket {
             Some(udp_port) => peer.encapsulation_port(udp_port),
             None => peer.raw_ip(),
         };
-        let (config, afterwards) = (options.for_connecting(), options.after_connecting());
+        let (config, afterwards) = (options.for_connecting(addresses), options.after_connecting());
         state.connecting += 1;
         state.error = None;
         let each = state.options.each;

@@ -45,6 +45,8 @@ cc -Wall -Wextra -Werror -O1 -o "$work/walk-static" tests/sockets/walk.c -L"$wor
 readelf -d "$work/walk-shared" | grep "NEEDED.*libpolypath.so.0" > /dev/null
 ! readelf -d "$work/walk-static" | grep "NEEDED.*libpolypath"
 # They find the service by its path, or start that of the user, which has the usual UDP port: that is for a network of its own, below.
+# It may have ended meanwhile.
+"${with[@]}" true
 socket=$(find "$XDG_RUNTIME_DIR/polypath" -type s)
 for kind in shared static; do
     LD_LIBRARY_PATH=$work/root/lib POLYPATH_SOCKETS=$socket POLYPATH_SOCKETS_SETTINGS=udp-port=$port "$work/walk-$kind"

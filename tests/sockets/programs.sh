@@ -175,6 +175,8 @@ for name in "${all[@]}"; do
     # No part of a condition: there, errors end nothing.
     set +e
     (
+        # What a test has started is known here only, and would be in the way of the next run.
+        trap end_started EXIT
         set -e
         [[ -z $missing ]] || skip programs "$missing is not installed"
         "test_$name"

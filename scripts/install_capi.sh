@@ -27,5 +27,11 @@ ln -sf "$soname" "$root/lib/libpolypath.so"
 # The same library, where `polypath with` looks for it.
 ln -sf "../$soname" "$root/lib/polypath/libpolypath_sctp.so"
 install -m 644 crates/capi/include/netinet/sctp.h "$root/include/polypath/netinet/sctp.h"
-sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" crates/capi/polypath.pc.in > "$root/lib/pkgconfig/polypath.pc"
+install -m 644 crates/capi/include/usrsctp.h "$root/include/polypath/usrsctp.h"
+# In /usr, the other name is that of Debian's libusrsctp-dev.
+names=(polypath usrsctp)
+[[ $prefix != /usr ]] || names=(polypath)
+for name in "${names[@]}"; do
+    sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" "crates/capi/$name.pc.in" > "$root/lib/pkgconfig/$name.pc"
+done
 say "installed in $root: cc \$(pkg-config --cflags --libs polypath) ..."

@@ -5,8 +5,11 @@
 work=$(mktemp -d)
 spaces=()
 started=()
-clean_up() {
+end_started() {
     for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
+}
+clean_up() {
+    end_started
     for space in "${spaces[@]}"; do ip netns del "$space" 2> /dev/null || true; done
     rm -rf "$work"
 }

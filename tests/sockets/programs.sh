@@ -68,7 +68,8 @@ test_osmocom() {
         ' listen m3ua 2905' '  accept-asp-connections dynamic-permitted' > "$work/stp.cfg"
     begin "$work/stp" "${with[@]}" osmo-stp -c "$work/stp.cfg"
     wait_for "$work/stp" "m3ua\\|VTY\\|telnet"
-    begin "$work/msc" "${with[@]}" osmo-msc -c /etc/osmocom/osmo-msc.cfg
+    # It writes a file where it is started.
+    begin "$work/msc" env -C "$work" "${with[@]}" osmo-msc -c /etc/osmocom/osmo-msc.cfg
     begin "$work/bsc" "${with[@]}" osmo-bsc -c /usr/share/doc/osmo-bsc/examples/osmo-bsc/osmo-bsc-minimal.cfg
     # BSC and MSC have found each other over the STP.
     wait_for "$work/bsc" "link up"
@@ -95,8 +96,76 @@ test_pysctp() {
     "${with[@]}" "$python" "$programs/pysctp_test.py" | grep "all messages came"
 }
 
+# Either listens, and gets what the other one sends. The one that listens ends with its standard input.
+needs_ncat=(ncat socat)
+test_ncat() {
+    begin_with_input "$work/ncat" "${with[@]}" ncat --sctp -l 127.0.0.1 6300
+    wait_for_port 6300
+    (echo "from socat" && sleep 1) | "${with[@]}" socat - SCTP:127.0.0.1:6300
+    wait_for "$work/ncat" "^from socat"
+    begin_with_input "$work/socat" "${with[@]}" socat - SCTP-LISTEN:6301,bind=127.0.0.1
+    wait_for_port 6301
+    (echo "from ncat" && sleep 1) | "${with[@]}" ncat --sctp 127.0.0.1 6301
+    wait_for "$work/socat" "^from ncat"
+}
+
+# The programs of usrsctp, as they are: what they call of its library is this stack.
+usrsctp=/usr/lib/usrsctp
+needs_usrsctp=("$usrsctp/echo_server" "$usrsctp/tsctp")
+test_usrsctp() {
+    begin "$work/echo" "${with[@]}" stdbuf -oL "$usrsctp/echo_server" 9899 "$port"
+    begin "$work/discard" "${with[@]}" stdbuf -oL "$usrsctp/discard_server_upcall" 9899 "$port"
+    wait_for_port 7
+    wait_for_port 9
+    echoed client 7 > "$work/client"
+    # By upcalls on both sides.
+    (echo first && sleep 2) | "${with[@]}" "$usrsctp/client_upcall" 127.0.0.1 9 0 9899 "$port" > "$work/upcalls"
+    wait_for "$work/discard" "Msg of length 6 received from ::ffff:127.0.0.1"
+    # By callbacks on both sides.
+    begin "$work/tsctp" "${with[@]}" stdbuf -oL "$usrsctp/tsctp" -c -U "$port" -p 5009
+    wait_for_port 5009
+    "${with[@]}" "$usrsctp/tsctp" -c -U "$port" -p 5009 -n 1000 -l 1400 127.0.0.1 > "$work/tsctp-client"
+    wait_for "$work/tsctp" "^1400, 1000, 1400000, "
+}
+
+# Waits until a program listens at an SCTP port.
+wait_for_port() {
+    for _ in $(seq 400); do
+        "$polypath" ss --local-encapsulation-port "$port" 2> /dev/null | grep "^LISTEN.* port $1 " > /dev/null && return
+        sleep 0.05
+    done
+    say "nothing listens at port $1"
+    return 1
+}
+
+# What a client of usrsctp's prints that sends two lines to the echo server.
+echoed() {
+    (echo first && echo second && sleep 2) | "${with[@]}" "$usrsctp/$1" 127.0.0.1 "$2" 0 9899 "$port" | tee "$work/echoed"
+    grep -q "^first" "$work/echoed" && grep -q "^second" "$work/echoed"
+    grep -q "Association change SCTP_COMM_UP" "$work/echoed"
+}
+
+# The same from their source text, with the header and the library of this project.
+examples=/usr/share/doc/libusrsctp-dev/examples
+needs_usrsctp_source=(cc pkg-config "$usrsctp/client")
+test_usrsctp_source() {
+    [[ -e $examples/echo_server.c ]] || skip programs "libusrsctp-dev is not installed"
+    PREFIX=$work/root POLYPATH_PROGRAMS=$POLYPATH_PROGRAMS scripts/install_capi.sh
+    # Debian leaves this file out.
+    printf '%s\n' '#include <stdio.h>' '#include <usrsctp.h>' 'void handle_notification(union sctp_notification *, size_t);' \
+        'void debug_printf(const char *, ...);' 'void debug_printf_stack(const char *, ...);' 'void debug_set_target(FILE *);' \
+        > "$work/programs_helper.h"
+    local flags
+    read -ra flags <<< "$(PKG_CONFIG_PATH=$work/root/lib/pkgconfig pkg-config --cflags --libs usrsctp)"
+    cc -w -DINET -DINET6 -I"$work" -o "$work/echo_server" "$examples/echo_server.c" "$examples/programs_helper.c" "${flags[@]}"
+    readelf -d "$work/echo_server" | grep "NEEDED.*libpolypath.so.0" > /dev/null
+    begin "$work/echo" env LD_LIBRARY_PATH="$work/root/lib" "${with[@]}" stdbuf -oL "$work/echo_server" 9899 "$port"
+    wait_for_port 7
+    echoed client 7
+}
+
 passed=0 failed=0 skipped=0
-all=(sctp_darn netperfmeter freediameter osmocom erlang java pysctp)
+all=(sctp_darn netperfmeter freediameter osmocom erlang java pysctp ncat usrsctp usrsctp_source)
 [[ $# == 0 ]] || all=("$@")
 for name in "${all[@]}"; do
     declare -n needs=needs_$name
@@ -106,6 +175,8 @@ for name in "${all[@]}"; do
     # No part of a condition: there, errors end nothing.
     set +e
     (
+        # What a test has started is known here only, and would be in the way of the next run.
+        trap end_started EXIT
         set -e
         [[ -z $missing ]] || skip programs "$missing is not installed"
         "test_$name"

@@ -23,6 +23,17 @@ say "== the API, call by call"
 cc -Wall -Wextra -Werror -O1 -o "$work/walk" tests/sockets/walk.c -lsctp
 "${with[@]}" "$work/walk"
 
+if have valgrind; then
+    say "== the library and the memory of programs"
+    cc -g -O1 -o "$work/walk-checked" tests/sockets/walk.c -lsctp
+    WALK_SECONDS=600 "${with[@]}" valgrind --trace-children=yes --error-limit=no --log-file="$work/memory.%p" "$work/walk-checked"
+    # Calls with pointers that lead nowhere are part of the test.
+    if grep -h "ninitialised\|Invalid \|definitely lost: [1-9]" "$work"/memory.*; then
+        cat "$work"/memory.*
+        exit 1
+    fi
+fi
+
 say "== programs that are linked with the library, whose header and pkg-config file are installed"
 python3 tests/sockets/compare_header.py
 PREFIX=$work/root POLYPATH_PROGRAMS=$POLYPATH_PROGRAMS scripts/install_capi.sh
@@ -34,6 +45,8 @@ cc -Wall -Wextra -Werror -O1 -o "$work/walk-static" tests/sockets/walk.c -L"$wor
 readelf -d "$work/walk-shared" | grep "NEEDED.*libpolypath.so.0" > /dev/null
 ! readelf -d "$work/walk-static" | grep "NEEDED.*libpolypath"
 # They find the service by its path, or start that of the user, which has the usual UDP port: that is for a network of its own, below.
+# It may have ended meanwhile.
+"${with[@]}" true
 socket=$(find "$XDG_RUNTIME_DIR/polypath" -type s)
 for kind in shared static; do
     LD_LIBRARY_PATH=$work/root/lib POLYPATH_SOCKETS=$socket POLYPATH_SOCKETS_SETTINGS=udp-port=$port "$work/walk-$kind"

@@ -27,7 +27,7 @@ const TYPE_FLAGS: c_int = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
 const MAX_OPTION_BYTES: usize = 32 * 1024;
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     let style = kind & !TYPE_FLAGS;
     let is_sctp = matches!(domain, libc::AF_INET | libc::AF_INET6)
         && match protocol {
@@ -44,7 +44,11 @@ unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_in
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+pub(crate) unsafe extern "C" fn bind(
+    fd: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> c_int {
     let Some(socket) = Sctp::of(fd) else {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::bind(fd, address, length) };
@@ -57,7 +61,7 @@ unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     let Some(socket) = Sctp::of(fd) else {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::listen(fd, backlog) };
@@ -74,7 +78,11 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+pub(crate) unsafe extern "C" fn accept(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
     match Sctp::of(fd) {
         // SAFETY: the caller vouches for address and length.
         Some(socket) => returned(unsafe { take_accepted(socket, address, length, 0) }),
@@ -139,7 +147,11 @@ unsafe fn take_accepted(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+pub(crate) unsafe extern "C" fn connect(
+    fd: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> c_int {
     let Some(socket) = Sctp::of(fd) else {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::connect(fd, address, length) };
@@ -152,7 +164,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     let Some(socket) = Sctp::of(fd) else {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::shutdown(fd, how) };
@@ -232,7 +244,7 @@ fn is_of_descriptor(level: c_int, number: c_int) -> bool {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn setsockopt(
+pub(crate) unsafe extern "C" fn setsockopt(
     fd: c_int,
     level: c_int,
     number: c_int,
@@ -288,7 +300,7 @@ unsafe fn option_bytes(value: *const c_void, length: socklen_t) -> Outcome<Vec<u
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn getsockopt(
+pub(crate) unsafe extern "C" fn getsockopt(
     fd: c_int,
     level: c_int,
     number: c_int,
@@ -387,7 +399,7 @@ unsafe fn connectx(socket: Sctp, given: &[u8]) -> Outcome<c_int> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn close(fd: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn close(fd: c_int) -> c_int {
     if let Some(socket) = Sctp::of(fd) {
         table::forget(fd);
         receiving::drop_rest(fd);

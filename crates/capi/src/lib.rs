@@ -26,3 +26,4 @@ mod receiving;
 mod sctp;
 mod start;
 mod table;
+mod usrsctp;

@@ -62,9 +62,10 @@ pub(crate) fn copy_out_all(places: &[(&[u8], *mut c_void)]) -> Outcome<()> {
     let theirs = places.iter().map(|(bytes, to)| part(*to, bytes));
     let (ours, theirs): (Vec<_>, Vec<_>) = ours.zip(theirs).unzip();
     let (count, all) = (places.len() as c_ulong, ours.iter().map(|part| part.iov_len).sum());
-    // SAFETY: the kernel checks theirs, and reads ours.
+    // Reads ours and not writes theirs, which is the same: valgrind knows what is read to have been written.
+    // SAFETY: the kernel reads ours, and checks theirs.
     let copied = unsafe {
-        libc::process_vm_writev(libc::getpid(), ours.as_ptr(), count, theirs.as_ptr(), count, 0)
+        libc::process_vm_readv(libc::getpid(), theirs.as_ptr(), count, ours.as_ptr(), count, 0)
     };
     if is_done(copied, all)? == Copied::Not {
         for (bytes, to) in places {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most peers of a socket that are remembered.
-const MAX_PEERS: usize = 4096;
+const MAX_PEERS: usize = 65_536;
 
 /// Peers by socket.
 static PEERS: Mutex<BTreeMap<u64, BTreeSet<SocketAddr>>> = Mutex::new(BTreeMap::new());

@@ -33,7 +33,7 @@ fn socket_of(fd: c_int) -> Outcome<Sctp> {
 /// # Safety
 ///
 /// So many addresses must be there, each with the size of its family.
-unsafe fn addresses(mut from: *const u8, count: c_int) -> Outcome<Vec<SocketAddr>> {
+pub(crate) unsafe fn addresses(mut from: *const u8, count: c_int) -> Outcome<Vec<SocketAddr>> {
     if from.is_null() || !(1..=MAX_ADDRESSES).contains(&count) {
         return Err(Fault(libc::EINVAL));
     }
@@ -58,7 +58,7 @@ unsafe fn addresses(mut from: *const u8, count: c_int) -> Outcome<Vec<SocketAddr
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sctp_bindx(
+pub(crate) unsafe extern "C" fn sctp_bindx(
     fd: c_int,
     list: *mut sockaddr,
     count: c_int,
@@ -158,7 +158,7 @@ fn names_association(number: c_int) -> bool {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sctp_getpaddrs(
+pub(crate) unsafe extern "C" fn sctp_getpaddrs(
     fd: c_int,
     association: c_int,
     list: *mut *mut sockaddr,
@@ -168,7 +168,7 @@ unsafe extern "C" fn sctp_getpaddrs(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sctp_getladdrs(
+pub(crate) unsafe extern "C" fn sctp_getladdrs(
     fd: c_int,
     association: c_int,
     list: *mut *mut sockaddr,
@@ -209,14 +209,14 @@ unsafe fn listed(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sctp_freepaddrs(list: *mut sockaddr) -> c_int {
+pub(crate) unsafe extern "C" fn sctp_freepaddrs(list: *mut sockaddr) -> c_int {
     // SAFETY: it is memory of `malloc`.
     unsafe { libc::free(list.cast()) };
     0
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sctp_freeladdrs(list: *mut sockaddr) -> c_int {
+pub(crate) unsafe extern "C" fn sctp_freeladdrs(list: *mut sockaddr) -> c_int {
     // SAFETY: as above.
     unsafe { sctp_freepaddrs(list) }
 }

@@ -284,7 +284,7 @@ pub use peer::{ENCAPSULATION_PORT, Peer};
 pub use polypath_proto::config::{
     AssociationConfig, AssociationOptions, BUFFER_BYTES, EndpointConfig, ErrorDetection,
     Heartbeats, LongMessages, PathOptions, PathPairing, PmtuDiscovery, Policies, Preset,
-    ShutdownAnswer,
+    ShutdownAnswer, SmallMessages,
 };
 pub use polypath_proto::{
     AbandonedCount, AbandonedMessages, AddressChange, AddressChangeError, AssociationEnd,

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Victim, config, data, data_chunks, ip, message, millis, secs};
+use common::{Victim, config, data, data_chunks, ip, message, millis, sack, secs};
 use polypath_proto::config::{
     AssociationConfig, AssociationOptions, ConfigError, Heartbeats, LongMessages, PathOptions,
-    PathOptionsError, PmtuDiscovery, Preset,
+    PathOptionsError, PmtuDiscovery, Preset, SmallMessages,
 };
 use polypath_proto::{AssociationEnd, Duration, Event, Instant, PathChange, PathId, SendError};
 use polypath_testkit::{Faults, Pair, PairConfig, Side};
@@ -226,6 +226,34 @@ fn long_messages_are_cut_or_refused_as_wanted() {
     {
         assert_eq!(victim.host.send(now, 0, message(7, size)), expected);
     }
+}
+
+#[test]
+fn small_messages_wait_until_the_option_is_switched_off() {
+    let small = |small_messages| AssociationOptions { small_messages, ..Default::default() };
+    let config =
+        AssociationConfig { small_messages: SmallMessages::Bundled, ..config(Preset::Rfc9260) };
+    let mut victim = Victim::established(config);
+    victim.send(2, 50);
+    let sent = victim.sent();
+    assert_eq!((sent.len(), data_chunks(&sent)), (1, 1), "the second one waits");
+    let (now, first) = (victim.now, victim.first_tsn());
+    victim.receive(ip(2), vec![sack(first, 100_000, &[])]);
+    assert_eq!(data_chunks(&victim.sent()), 1, "no longer");
+    victim.send(2, 50);
+    assert_eq!(data_chunks(&victim.sent()), 0);
+    let off = small(Some(SmallMessages::Immediate));
+    victim.host.command(now, 0, |it, cx| it.set_options(cx, &off)).unwrap();
+    victim.host.settle(now, 0);
+    assert_eq!(data_chunks(&victim.sent()), 2, "at once");
+    victim.send(1, 50);
+    assert_eq!(data_chunks(&victim.sent()), 1);
+    let on = small(Some(SmallMessages::Bundled));
+    victim.host.command(now, 0, |it, cx| it.set_options(cx, &on)).unwrap();
+    victim.send(1, 50);
+    assert_eq!(data_chunks(&victim.sent()), 0);
+    victim.host.shutdown(now, 0);
+    assert_eq!(data_chunks(&victim.sent()), 1, "the end waits for nothing");
 }
 
 #[test]

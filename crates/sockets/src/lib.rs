@@ -22,6 +22,7 @@ pub mod init;
 pub mod layout;
 pub mod names;
 pub mod support;
+pub mod usrsctp;
 
 #[cfg(feature = "service")]
 pub mod service;

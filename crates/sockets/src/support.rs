@@ -47,7 +47,7 @@ pub const OPTIONS: &[OptionSupport] = &[
     row(0, "RTOINFO", Both, ""),
     row(1, "ASSOCINFO", Both, "a cookie lifetime other than 60 s fails with `EOPNOTSUPP`"),
     row(2, "INITMSG", Both, ""),
-    row(3, "NODELAY", Both, "kept only: data is always sent as soon as it may be"),
+    row(3, "NODELAY", Both, ""),
     row(4, "AUTOCLOSE", Both, ""),
     row(5, "SET_PEER_PRIMARY_ADDR", Set, ""),
     row(6, "PRIMARY_ADDR", Both, ""),
@@ -225,6 +225,51 @@ pub const NOTIFICATIONS: &[(&str, &str)] = &[
     ("SCTP_STREAM_CHANGE_EVENT", ""),
 ];
 
+/// No program carries packets itself.
+const CARRIED: &str = "nothing: there are no sockets of `AF_CONN`";
+
+/// Functions of usrsctp, and what differs from it. Settings of the whole stack (`usrsctp_sysctl_…`) are not listed.
+pub const USRSCTP: &[(&str, &str)] = &[
+    ("usrsctp_init", "the service has the UDP port: neither the port nor the functions are used"),
+    ("usrsctp_init_nothreads", "as `usrsctp_init`"),
+    ("usrsctp_handle_timers", "nothing: timers are the service's"),
+    ("usrsctp_finish", "0 once all sockets are closed; their associations end in the service"),
+    (
+        "usrsctp_socket",
+        "`AF_CONN` fails with `EAFNOSUPPORT`; the threshold of the send callback is not used: it is called whenever the socket becomes writable",
+    ),
+    ("usrsctp_bind", ""),
+    ("usrsctp_bindx", BINDX),
+    ("usrsctp_listen", ""),
+    ("usrsctp_accept", ""),
+    ("usrsctp_peeloff", ""),
+    ("usrsctp_connect", ""),
+    ("usrsctp_connectx", ""),
+    ("usrsctp_shutdown", "`SHUT_RD` changes nothing"),
+    ("usrsctp_close", ""),
+    ("usrsctp_set_non_blocking", ""),
+    ("usrsctp_get_non_blocking", ""),
+    ("usrsctp_set_ulpinfo", ""),
+    ("usrsctp_get_ulpinfo", ""),
+    ("usrsctp_set_upcall", "all upcalls and callbacks of a process come from one thread"),
+    ("usrsctp_get_events", ""),
+    ("usrsctp_sendv", "messages in parts (`SCTP_EXPLICIT_EOR`) are not supported"),
+    ("usrsctp_recvv", ""),
+    ("usrsctp_setsockopt", "options that Linux has none like fail with `ENOPROTOOPT`"),
+    ("usrsctp_getsockopt", "as `usrsctp_setsockopt`"),
+    ("usrsctp_opt_info", "as `usrsctp_setsockopt`"),
+    ("usrsctp_getpaddrs", ""),
+    ("usrsctp_freepaddrs", ""),
+    ("usrsctp_getladdrs", ""),
+    ("usrsctp_freeladdrs", ""),
+    ("usrsctp_getassocid", ""),
+    ("usrsctp_dumppacket", ""),
+    ("usrsctp_freedumpbuffer", ""),
+    ("usrsctp_register_address", CARRIED),
+    ("usrsctp_deregister_address", CARRIED),
+    ("usrsctp_conninput", CARRIED),
+];
+
 /// The tables as `docs/sockets-api.md` has them.
 pub fn tables() -> String {
     let mut text =
@@ -257,5 +302,9 @@ pub fn tables() -> String {
         "\n## Notifications\n\n| notification | what differs from Linux |\n| --- | --- |\n",
     );
     simple(&mut text, NOTIFICATIONS);
+    text.push_str(
+        "\n## Functions of usrsctp\n\n| function | what differs from usrsctp |\n| --- | --- |\n",
+    );
+    simple(&mut text, USRSCTP);
     text
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use polypath_sockets::abi::option;
-use polypath_sockets::support::{FUNCTIONS, OPTIONS, tables};
+use polypath_sockets::support::{FUNCTIONS, OPTIONS, USRSCTP, tables};
 
 /// Between these lines the page is generated.
 const BEGIN: &str = "<!-- generated: tables -->\n";
@@ -39,18 +39,35 @@ fn every_option_of_linux_is_in_the_table() {
     assert_eq!(listed, option::ALL);
 }
 
-#[test]
-fn the_functions_of_the_library_are_those_of_the_table() {
+/// Functions that C programs can call, in the files of a folder.
+fn functions_in(folder: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for entry in fs::read_dir(root().join("crates/capi/src")).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+    for entry in fs::read_dir(root().join("crates/capi/src").join(folder)).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
+        let text = fs::read_to_string(path).unwrap();
         for after in text.split("#[unsafe(no_mangle)]\n").skip(1) {
             let (_, after) = after.split_once("extern \"C\" fn ").expect("a function");
             found.insert(after.split('(').next().unwrap().to_owned());
         }
     }
+    found
+}
+
+fn names(rows: &[(&str, &str)]) -> BTreeSet<String> {
+    rows.iter().map(|(name, _)| (*name).to_owned()).collect()
+}
+
+#[test]
+fn the_functions_of_the_library_are_those_of_the_table() {
+    let mut found = functions_in("");
     // Forms of others that only compilers call.
     found.retain(|name| !name.starts_with("__"));
-    let listed: BTreeSet<_> = FUNCTIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(found, listed);
+    assert_eq!(found, names(FUNCTIONS));
+    let mut found = functions_in("usrsctp");
+    // Settings, which a macro declares.
+    found.retain(|name| !name.starts_with('$'));
+    assert_eq!(found, names(USRSCTP));
 }

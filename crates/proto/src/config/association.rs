@@ -78,6 +78,17 @@ pub enum LongMessages {
     Refuse,
 }
 
+/// When messages are sent that do not fill a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum SmallMessages {
+    /// As soon as congestion control permits (`SCTP_NODELAY`, RFC 6458 section 8.1.5).
+    #[default]
+    Immediate,
+    /// Once all earlier data is acknowledged, or enough of them wait to fill a packet (Nagle's algorithm, RFC 1122
+    /// section 4.2.3.4). Many small messages take fewer packets, and a message waits for up to a round trip.
+    Bundled,
+}
+
 /// When the association answers the peer's SHUTDOWN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum ShutdownAnswer {
@@ -148,6 +159,9 @@ pub struct AssociationConfig {
     pub max_fragment_bytes: Option<u32>,
     /// What happens to messages that do not fit into one chunk.
     pub long_messages: LongMessages,
+    /// When messages are sent that do not fill a packet.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub small_messages: SmallMessages,
     /// When the peer's SHUTDOWN is answered.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub shutdown_answer: ShutdownAnswer,
@@ -326,6 +340,7 @@ impl Default for AssociationConfig {
             pmtu_discovery: None,
             max_fragment_bytes: None,
             long_messages: LongMessages::Fragment,
+            small_messages: SmallMessages::Immediate,
             shutdown_answer: ShutdownAnswer::Automatic,
             dscp: 0,
             ipv6_flow_label: 0,

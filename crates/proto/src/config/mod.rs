@@ -14,7 +14,7 @@ mod traffic;
 pub(crate) use association::SharedConfig;
 pub use association::{
     AddressJoin, AssociationConfig, BUFFER_BYTES, EndpointConfig, ErrorDetection, LongMessages,
-    PathPairing, PmtuDiscovery, STUDY_BUFFER_BYTES, ShutdownAnswer, SourceRoute,
+    PathPairing, PmtuDiscovery, STUDY_BUFFER_BYTES, ShutdownAnswer, SmallMessages, SourceRoute,
 };
 pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::check::{MAX_DSCP, MAX_FLOW_LABEL, MAX_SACK_DELAY, within};
 use super::{
     AssociationConfig, Burst, ConfigError, CongestionAlgorithm, FailureDetection, LongMessages,
-    PartialReliability, PmtuDiscovery,
+    PartialReliability, PmtuDiscovery, SmallMessages,
 };
 use crate::Duration;
 
@@ -70,6 +70,8 @@ pub struct AssociationOptions {
     pub max_fragment_bytes: Option<u32>,
     /// `SCTP_DISABLE_FRAGMENTS`.
     pub long_messages: Option<LongMessages>,
+    /// `SCTP_NODELAY`.
+    pub small_messages: Option<SmallMessages>,
     /// `SCTP_PARTIAL_DELIVERY_POINT` in bytes; 0 for the size of the receive buffer.
     pub partial_delivery_point: Option<u32>,
     /// `pr_policy` and `pr_value` of `SCTP_DEFAULT_PRINFO` (`policies.partial_reliability`).
@@ -113,6 +115,7 @@ impl AssociationOptions {
             }),
             max_fragment_bytes: Some(config.max_fragment_bytes.unwrap_or(0)),
             long_messages: Some(config.long_messages),
+            small_messages: Some(config.small_messages),
             partial_delivery_point: Some(config.partial_delivery_point.unwrap_or(0)),
             reliability: Some(policies.partial_reliability),
             send_buffer_bytes: Some(config.send_buffer_bytes),
@@ -160,6 +163,7 @@ impl AssociationOptions {
             self.max_fragment_bytes.map(|it| (it > 0).then_some(it)),
         );
         set(&mut config.long_messages, self.long_messages);
+        set(&mut config.small_messages, self.small_messages);
         set(
             &mut config.partial_delivery_point,
             self.partial_delivery_point.map(|it| (it > 0).then_some(it)),
@@ -300,6 +304,7 @@ mod tests {
             max_burst: Some(9),
             max_fragment_bytes: Some(500),
             long_messages: Some(LongMessages::Refuse),
+            small_messages: Some(SmallMessages::Bundled),
             partial_delivery_point: Some(5000),
             reliability: Some(PartialReliability::LimitedRetransmissions(2)),
             send_buffer_bytes: Some(1_000_000),

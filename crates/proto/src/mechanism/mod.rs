@@ -13,6 +13,7 @@ pub(crate) mod goodput_guard;
 pub(crate) mod loss_rate;
 
 pub(crate) mod multiple_fast_rtx;
+pub(crate) mod nagle;
 pub(crate) mod outage;
 pub(crate) mod path_scheduler;
 pub(crate) mod peer_limit;

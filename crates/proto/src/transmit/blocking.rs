@@ -230,7 +230,8 @@ impl Transmitter {
 
     /// Why nothing can be sent now, in an association that is established.
     pub(crate) fn why_blocked(&self, cx: &SendCx<'_>) -> BlockedCause {
-        if self.queue.is_empty() && self.outstanding.lost_count() == 0 {
+        let has_new = !self.queue.is_empty() && !self.gathers();
+        if !has_new && self.outstanding.lost_count() == 0 {
             return match self.wants_buffer_space() {
                 true => BlockedCause::SendBuffer,
                 false => BlockedCause::Application,

@@ -94,7 +94,7 @@ impl Snapshot<'_> {
     /// congestion window left and need not wait.
     fn new_data(&self, rng: &mut dyn Rng) -> Option<(PathId, u32)> {
         let tx = self.tx;
-        if tx.queue.is_empty() || tx.outstanding.span() >= MAX_SPAN {
+        if tx.queue.is_empty() || tx.outstanding.span() >= MAX_SPAN || tx.gathers() {
             return None;
         }
         let policies = &self.config.policies;

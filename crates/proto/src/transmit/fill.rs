@@ -21,6 +21,7 @@ impl Transmitter {
     /// Begins a flush, the packets between an input and the time that nothing more can be sent: abandons what is due, and
     /// limits the bursts of each path.
     pub(crate) fn begin_flush(&mut self, cx: &mut SendCx<'_>) {
+        self.settle_small_messages(cx);
         self.abandon_due(cx);
         self.watch_forward_tsn();
         if !self.ahead.is_empty() {
@@ -48,7 +49,8 @@ impl Transmitter {
     /// Nothing more can be sent now.
     pub(crate) fn end_flush(&mut self, now: Instant, config: &AssociationConfig) {
         self.flush = Flush::default();
-        let waits = !self.queue.is_empty() || self.outstanding.lost_count() > 0;
+        let has_new = !self.queue.is_empty() && !self.gathers();
+        let waits = has_new || self.outstanding.lost_count() > 0;
         if self.repaired.is_armed && waits && self.peer_window_admits(self.max_fragment) {
             let limited = self.paths.iter().any(SendPath::is_limited_in_flush);
             self.repaired.on_flush(config.policies.burst, limited);
@@ -281,7 +283,7 @@ impl Transmitter {
 
     /// Whether the new chunk that was just taken from the queue asks for its SACK at once (RFC 7053).
     fn asks_for_sack(&self, cx: &SendCx<'_>, path: PathId) -> bool {
-        let is_last = self.queue.is_empty();
+        let is_last = self.queue.is_empty() || self.gathers();
         match cx.config.policies.sack_request {
             SackRequest::AtShutdown => is_last && cx.phase == SendPhase::Draining,
             SackRequest::WhenNeeded => {

@@ -13,6 +13,7 @@ mod bit_ring;
 mod blocking;
 mod buffer_share;
 pub(crate) mod buffer_size;
+mod bundling;
 mod copies;
 mod counters;
 pub(crate) mod decide;
@@ -68,7 +69,7 @@ use rand_core::Rng;
 use smallvec::SmallVec;
 
 use crate::config::plug_in::{CustomScheduler, PathScheduler};
-use crate::config::{AssociationConfig, BufferBounds, BytesCounted, SendRoomNotice};
+use crate::config::{AssociationConfig, BufferBounds, BytesCounted, SendRoomNotice, SmallMessages};
 use crate::congestion::burst::LimitAfterRepair;
 use crate::congestion::recovery::FastRecovery;
 use crate::extension::ecn::reaction::Reactions;
@@ -159,6 +160,8 @@ pub(crate) struct Transmitter {
     pub(crate) peer: PeerHabits,
     /// What the present flush has sent so far.
     flush: Flush,
+    /// Whether small messages wait, in this flush.
+    small_messages: SmallMessages,
     /// Number of the packet from the peer that is being handled.
     packet: u64,
     /// That packet brought an acknowledgement.
@@ -214,6 +217,7 @@ impl Transmitter {
             chunk: UserDataChunk::Data,
             peer: PeerHabits::default(),
             flush: Flush::default(),
+            small_messages: config.small_messages,
             packet: 0,
             acknowledged: false,
             joined_blocks: None,
@@ -400,9 +404,9 @@ impl Transmitter {
         !self.demand.expects_more()
     }
 
-    /// All that the user has handed over was sent, and it was not kept from handing over more.
+    /// All that the user has handed over was sent, but for what waits for more of it, and it was not kept from handing over more.
     pub(crate) fn is_all_sent(&self) -> bool {
-        self.queue.is_empty() && self.has_all()
+        (self.queue.is_empty() || self.gathers()) && self.has_all()
     }
 
     /// Whether the user waits for room.

@@ -231,6 +231,11 @@ impl SendQueue {
         self.messages.len() + usize::from(self.current.is_some())
     }
 
+    /// Whether a part of a message was sent, and not all of it.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.current.is_some() || self.underway.as_ref().is_some_and(|it| it.has_begun())
+    }
+
     /// Whether the message that had this serial number is still there.
     pub(crate) fn is_alive(&self, slot: Slot, serial: u32) -> bool {
         self.messages.serial(slot) == Some(serial)

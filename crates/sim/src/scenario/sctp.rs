@@ -121,6 +121,7 @@ impl SctpSettings {
             preferred_address: _,
             // Simulated applications send messages of any length, and damaged packets must be detected.
             long_messages: _,
+            small_messages: _,
             error_detection: _,
             // Queues of the simulator ignore DSCPs.
             dscp: _,

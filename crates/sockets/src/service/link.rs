@@ -165,6 +165,19 @@ impl Link {
         known.or_else(|| self.named.first().copied())
     }
 
+    /// Where the peer is, as far as it is known.
+    pub(super) fn peer_addresses(&self) -> Vec<SocketAddr> {
+        let mut all = self.named.clone();
+        if let Some(association) = self.association.get() {
+            let port = association.remote_port();
+            let addresses = association.remote_addresses().into_iter();
+            all.extend(addresses.map(|ip| SocketAddr::new(ip, port)));
+            all.sort_unstable();
+            all.dedup();
+        }
+        all
+    }
+
     pub(super) fn has_peer(&self, peer: SocketAddr) -> bool {
         self.named.contains(&peer)
             || self.association.get().is_some_and(|association| {

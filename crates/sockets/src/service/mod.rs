@@ -27,7 +27,7 @@ pub use crate::names::Style;
 use socket::{SharedPorts, Socket};
 
 /// Most sockets that one process may have.
-const MAX_SOCKETS_PER_PROCESS: usize = 16_384;
+const MAX_SOCKETS_PER_PROCESS: usize = 65_536;
 
 /// Most connections with questions that one process may have at a time: one for each of its threads that asks.
 const MAX_CONVERSATIONS_PER_PROCESS: usize = 1024;

@@ -7,9 +7,10 @@ mod paths;
 mod socket_level;
 mod sockets;
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath::{AssociationConfig, AssociationOptions, ShutdownAnswer};
+use polypath::{AssociationConfig, AssociationOptions, ShutdownAnswer, SmallMessages};
 use rustix::io::Errno;
 
 pub(super) use self::each::Each;
@@ -34,6 +35,9 @@ const EXPOSE_ENABLE: i32 = 2;
 /// `spi_interval` in milliseconds, where nothing is set: PROBE_TIMER (RFC 8899 section 5.1.1).
 const PROBE_INTERVAL_MS: u32 = 15_000;
 
+/// Path MTU in bytes at most, within this host: what the loopback interface of Linux carries, less some room.
+const LOOPBACK_MTU_BYTES: u16 = 65_000;
+
 /// What the program has set for a socket; accepted ones begin with those of the one that listens.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
@@ -50,14 +54,13 @@ pub(super) struct Options {
     linger: Option<i32>,
     /// Most milliseconds between two INITs (`sinit_max_init_timeo`); 0 leaves it to the RTO.
     pub(super) max_init_timeout_ms: u16,
-    /// Options that mean nothing to this stack, but can be asked for: `SCTP_NODELAY` and the like.
+    /// Options that can be asked for.
     flags: Flags,
 }
 
 /// Numbers that are kept for the program.
 #[derive(Clone, Copy, Default, Debug)]
 struct Flags {
-    nodelay: i32,
     mapped_v4: i32,
     fragment_interleave: i32,
     reuse_address: i32,
@@ -75,8 +78,14 @@ impl Options {
     pub(super) fn new(settings: Settings) -> Self {
         // Messages wait in the descriptor, too.
         let shutdown_answer = ShutdownAnswer::OnRequest;
+        // As in Linux, until a program sets SCTP_NODELAY.
+        let small_messages = SmallMessages::Bundled;
         Self {
-            association: AssociationConfig { shutdown_answer, ..settings.association },
+            association: AssociationConfig {
+                shutdown_answer,
+                small_messages,
+                ..settings.association
+            },
             encapsulation_port: settings.encapsulation_port,
             all_addresses: settings.all_addresses,
             each: Each::default(),
@@ -84,12 +93,7 @@ impl Options {
             gives_nxtinfo: false,
             linger: None,
             max_init_timeout_ms: 0,
-            flags: Flags {
-                nodelay: 1,
-                mapped_v4: 1,
-                probe_interval_ms: PROBE_INTERVAL_MS,
-                ..Flags::default()
-            },
+            flags: Flags { mapped_v4: 1, probe_interval_ms: PROBE_INTERVAL_MS, ..Flags::default() },
         }
     }
 
@@ -131,9 +135,22 @@ impl Options {
         Ok(self)
     }
 
-    /// Configuration of an association that this side begins: INITs are repeated as `sinit_max_init_timeo` wants it.
-    pub(super) fn for_connecting(&self) -> AssociationConfig {
+    /// Configuration of associations between these addresses, of this side or of the peer. Within the host, packets may be as large as the
+    /// loopback interface carries, unless the user has chosen a size.
+    pub(super) fn between(&self, addresses: impl IntoIterator<Item = IpAddr>) -> AssociationConfig {
+        let mut addresses = addresses.into_iter().peekable();
+        let is_chosen = self.association.mtu_bytes != AssociationConfig::default().mtu_bytes;
         let mut config = self.association.clone();
+        if !is_chosen && addresses.peek().is_some() && addresses.all(|ip| ip.is_loopback()) {
+            config.mtu_bytes = LOOPBACK_MTU_BYTES;
+        }
+        config
+    }
+
+    /// Configuration of an association that this side begins with a peer at these addresses: INITs are repeated as `sinit_max_init_timeo`
+    /// wants it.
+    pub(super) fn for_connecting(&self, peer: &[SocketAddr]) -> AssociationConfig {
+        let mut config = self.between(peer.iter().map(SocketAddr::ip));
         if self.max_init_timeout_ms > 0 {
             let limit = polypath::Duration::from_millis(self.max_init_timeout_ms.into());
             let rto = &mut config.policies.rto;
@@ -366,7 +383,24 @@ fn ms(duration: polypath::Duration) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::abi::option;
+
+    #[test]
+    fn packets_within_the_host_are_large_unless_the_user_has_chosen_a_size() {
+        let options = |association| {
+            Options::new(Settings { association, encapsulation_port: None, all_addresses: false })
+        };
+        let usual = options(AssociationConfig::default());
+        let [v4, v6, other]: [IpAddr; 3] =
+            ["127.0.0.9", "::1", "192.0.2.1"].map(|text| text.parse().unwrap());
+        let usual_bytes = AssociationConfig::default().mtu_bytes;
+        assert_eq!(usual.between([v4, v6]).mtu_bytes, LOOPBACK_MTU_BYTES);
+        assert_eq!(usual.between([v4, other]).mtu_bytes, usual_bytes);
+        assert_eq!(usual.between([]).mtu_bytes, usual_bytes, "all addresses");
+        let chosen = AssociationConfig { mtu_bytes: 1400, ..AssociationConfig::default() };
+        assert_eq!(options(chosen).between([v4]).mtu_bytes, 1400);
+    }
 
     #[test]
     fn numbers_of_options_are_not_used_twice() {

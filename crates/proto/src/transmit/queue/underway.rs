@@ -68,6 +68,10 @@ impl MessagesUnderway {
         }
     }
 
+    pub(super) fn has_begun(&self) -> bool {
+        !self.begun.is_empty()
+    }
+
     /// Gives the memory of an empty map back: it keeps a node.
     pub(super) fn release_memory(&mut self) {
         if self.begun.is_empty() {

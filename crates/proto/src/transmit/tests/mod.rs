@@ -6,6 +6,7 @@ mod ahead;
 mod answers;
 mod blocking;
 mod bottleneck;
+mod bundling;
 mod chunks;
 mod controller;
 mod copies;

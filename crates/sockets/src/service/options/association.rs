@@ -8,7 +8,7 @@ use polypath::config::{
 };
 use polypath::{
     AssociationConfig, AssociationOptions, AssociationState, Duration, LongMessages,
-    ReconfigurationError,
+    ReconfigurationError, SmallMessages,
 };
 use rustix::io::Errno;
 
@@ -42,6 +42,11 @@ pub(super) fn set(
             let long = if on == 0 { LongMessages::Fragment } else { LongMessages::Refuse };
             let long_messages = Some(long);
             change(socket, super::ALL, &AssociationOptions { long_messages, ..none })
+        }),
+        option::NODELAY => int().and_then(|on| {
+            let small = if on == 0 { SmallMessages::Bundled } else { SmallMessages::Immediate };
+            let small_messages = Some(small);
+            change(socket, super::ALL, &AssociationOptions { small_messages, ..none })
         }),
         option::MAXSEG => assoc_value(value).and_then(|(id, bytes)| {
             let max_fragment_bytes = Some(bytes);
@@ -115,6 +120,9 @@ pub(super) fn get(
         option::AUTOCLOSE => value(|now| now.autoclose.map_or(0, |time| ms(time).div_ceil(1000))),
         option::DISABLE_FRAGMENTS => {
             value(|now| u32::from(now.long_messages == Some(LongMessages::Refuse)))
+        }
+        option::NODELAY => {
+            value(|now| u32::from(now.small_messages == Some(SmallMessages::Immediate)))
         }
         option::MAXSEG => value(|now| now.max_fragment_bytes.unwrap_or(0)),
         option::MAX_BURST => value(|now| now.max_burst.unwrap_or(0)),

@@ -43,8 +43,6 @@ pub(super) fn set(
             }
             socket.options_changed(&state);
         }),
-        // Data is sent as soon as it may be; there is no Nagle to switch off.
-        option::NODELAY => int().map(|on| socket.state().options.flags.nodelay = on),
         option::I_WANT_MAPPED_V4_ADDR => match int() {
             // Addresses of IPv4 come mapped to sockets of IPv6, and not otherwise.
             Ok(0) if socket.name.is_ipv6 => Err(Errno::OPNOTSUPP),
@@ -113,7 +111,6 @@ pub(super) fn get(
         }
         option::RECVRCVINFO => int(options.gives_rcvinfo.into()),
         option::RECVNXTINFO => int(options.gives_nxtinfo.into()),
-        option::NODELAY => int(options.flags.nodelay),
         option::I_WANT_MAPPED_V4_ADDR => int(options.flags.mapped_v4),
         option::FRAGMENT_INTERLEAVE => int(options.flags.fragment_interleave),
         option::AUTO_ASCONF => int(state.bound_addresses().is_empty().into()),

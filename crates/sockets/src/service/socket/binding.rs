@@ -170,7 +170,7 @@ impl State {
         PortConfig {
             local_addresses: socket.port_addresses(self),
             listening: self.backlog.is_some(),
-            association: self.options.association.clone(),
+            association: self.options.between(self.addresses.iter().copied()),
         }
     }
 }

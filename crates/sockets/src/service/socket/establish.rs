@@ -125,13 +125,13 @@ impl Socket {
             Some(udp_port) => peer.encapsulation_port(udp_port),
             None => peer.raw_ip(),
         };
-        let (config, afterwards) = (options.for_connecting(), options.after_connecting());
+        let (config, afterwards) = (options.for_connecting(addresses), options.after_connecting());
         state.connecting += 1;
         state.error = None;
         let each = state.options.each;
         let (link, outgoing) = Link::new(state.draw_association(), addresses, each);
         let link = Arc::new(link);
-        state.links.insert(link.id, Arc::clone(&link));
+        state.links.insert(&link);
         drop(state);
         let (socket, id) = (Arc::clone(self), link.id);
         tokio::spawn(async move {
@@ -199,11 +199,12 @@ impl Socket {
                 let each = state.options.each;
                 let (link, outgoing) = Link::new(state.draw_association(), &peers, each);
                 let link = Arc::new(link);
-                state.links.insert(link.id, Arc::clone(&link));
+                state.links.insert(&link);
                 (link, outgoing)
             }
         };
         link.come_up(&association);
+        self.state().links.learn_addresses(&link);
         if self.is_one_to_one() {
             self.state().names = names_of(&association);
         }
@@ -221,7 +222,7 @@ impl Socket {
         }
         let (link, options) = {
             let state = self.state();
-            let link = state.links.get(&id).cloned().ok_or(Errno::INVAL)?;
+            let link = state.links.get(id).cloned().ok_or(Errno::INVAL)?;
             (link, state.options.clone())
         };
         if !link.is_up() {
@@ -230,8 +231,8 @@ impl Socket {
         let kind = (Style::OneToOne, self.name.is_ipv6);
         let (socket, theirs) = Self::open(&self.service, kind, self.process, options)?;
         link.move_to(&socket);
-        self.state().links.remove(&id);
-        socket.state().links.insert(id, link);
+        self.state().links.remove(id);
+        socket.state().links.insert(&link);
         Ok(theirs)
     }
 }

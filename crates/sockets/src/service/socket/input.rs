@@ -175,7 +175,7 @@ impl Socket {
             (true, Some(peer)) if head.flags & (flag::EOF | flag::ABORT) == 0 => {
                 // The association begins with its first message.
                 match self.connect(&[peer], head.init) {
-                    Ok(id) => Vec::from_iter(self.state().links.get(&id).cloned()),
+                    Ok(id) => Vec::from_iter(self.state().links.get(id).cloned()),
                     Err(errno) => {
                         notify::not_tried(Told::without_association(self), errno).await;
                         return true;
@@ -217,13 +217,13 @@ impl Socket {
 
     fn link_for(&self, state: &State, head: &Head) -> Option<Arc<Link>> {
         if self.is_one_to_one() {
-            return state.links.values().next().cloned();
+            return state.links.first().cloned();
         }
         match head.peer {
             Some(peer) if head.association == 0 || head.flags & flag::ADDR_OVER == 0 => {
-                state.link_with(peer).or_else(|| state.links.get(&head.association).cloned())
+                state.link_with(peer).or_else(|| state.links.get(head.association).cloned())
             }
-            _ => state.links.get(&head.association).cloned(),
+            _ => state.links.get(head.association).cloned(),
         }
     }
 

@@ -4,10 +4,10 @@ mod binding;
 mod ending;
 mod establish;
 mod input;
+mod links;
 mod shared_port;
 mod turns;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use tokio::sync::Notify;
 
 use self::ending::Endings;
+use self::links::Links;
 pub(super) use self::shared_port::SharedPorts;
 pub(super) use self::turns::Turn;
 use self::turns::Turns;
@@ -65,7 +66,7 @@ pub(super) struct State {
     connecting: usize,
     /// What `SO_ERROR` gives next.
     error: Option<Errno>,
-    links: BTreeMap<i32, Arc<Link>>,
+    links: Links,
     /// Associations that were aborted, each with the bytes of frames that were in the descriptor then: messages in there are meant for it, and
     /// not for the next one with the peer.
     aborted: Vec<(Arc<Link>, usize)>,
@@ -104,7 +105,7 @@ impl Socket {
                 accepts: false,
                 connecting: 0,
                 error: None,
-                links: BTreeMap::new(),
+                links: Links::new(style == Style::OneToMany),
                 aborted: Vec::new(),
                 endings: Endings::NONE,
                 next_association: FIRST_ASSOCIATION,
@@ -152,19 +153,20 @@ impl Socket {
             state.endings = Endings::NONE;
             self.stop_listening(&mut state);
             let links = std::mem::take(&mut state.links);
+            let links: Vec<_> = links.values().cloned().collect();
             (links, state.port.take(), state.options.aborts_on_close(), state.has_ended)
         };
         self.settled.notify_waiters();
         drop(port);
         self.service.remove(&self, has_ended);
-        for link in links.into_values() {
+        for link in links {
             link.leave(aborts).await;
         }
     }
 
     /// An association is none of the socket's any more: a program that hears of its end can begin another one with the peer.
     pub(super) fn forget(&self, link: &Link) {
-        self.state().links.remove(&link.id);
+        self.state().links.remove(link.id);
     }
 
     /// An association has ended, and all that it brought is delivered.
@@ -212,14 +214,14 @@ impl State {
 
     /// The association with the peer that has this address.
     pub(super) fn link_with(&self, peer: SocketAddr) -> Option<Arc<Link>> {
-        self.links.values().find(|link| link.has_peer(peer)).cloned()
+        self.links.with_peer(peer).cloned()
     }
 
     /// The association with this identifier; of a one-to-one socket its own one, whatever the identifier.
     pub(super) fn link(&self, socket: &Socket, id: i32) -> Option<Arc<Link>> {
         match socket.is_one_to_one() {
-            true => self.links.values().next().cloned(),
-            false => self.links.get(&id).cloned(),
+            true => self.links.first().cloned(),
+            false => self.links.get(id).cloned(),
         }
     }
 

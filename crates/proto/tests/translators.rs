@@ -396,7 +396,11 @@ fn a_translator_forgets_the_port_of_the_probe_as_well() {
             world.connect(servers);
             world.send(SERVER, MANY);
             world.run_until(CLIENT, 800, secs(20));
-            // Whatever else is asked meanwhile.
+            // Whatever else is sent and asked meanwhile.
+            if asks {
+                world.send(CLIENT, 1);
+                world.run_until(SERVER, 1, secs(1));
+            }
             for path in (0..servers).filter(|_| asks) {
                 world.request_heartbeat(CLIENT, path);
             }

@@ -112,7 +112,8 @@ impl Association {
             if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed() {
                 return self.schedule_heartbeat(cx, path);
             }
-        } else if self.is_in_use(cx.now, path) && !self.waits_for_paths() {
+        } else if flow != Inflow::Silent && self.is_in_use(cx.now, path) && !self.waits_for_paths()
+        {
             // Data watches the path; heartbeats are for idle ones.
             return self.schedule_heartbeat(cx, path);
         }

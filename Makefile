@@ -153,7 +153,7 @@ ns2: setup-rust ## the simulator with the rules of ns-2.35 beside ns-2.35, packe
 	scripts/ns2_ladder.py "$(TARGET_DIR)/optimized/polypath"
 
 .PHONY: webrtc
-webrtc: setup-rust ## data channels over DTLS, against dcSCTP and pion
+webrtc: setup-rust ## stacks of WebRTC: data channels over DTLS with dcSCTP and pion, SCTP in UDP with sctp-proto and rtc-sctp
 	tests/webrtc/run.sh
 
 .PHONY: fuzz

@@ -5,10 +5,15 @@
 #
 #   client 10.1.0.2 u1 -- 10.1.0.1 router 1 203.0.113.2 -- server 198.51.100.1, 198.51.100.2
 #          10.2.0.2 u2 -- 10.2.0.1 router 2 192.0.2.2   --
+#
+#   translators.sh        every case for some seconds, with uplinks of 20 Mbit/s
+#   translators.sh long   two uplinks of 50 Mbit/s for a minute each: undisturbed, and with other ports each 10 s
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh
 
+RATE=20
+[[ ${1:-} == long ]] && RATE=50
 [[ $(id -u) == 0 ]] || skip net "network namespaces need root"
 have ip && have tc || skip net "ip and tc (iproute2) are not installed"
 have nft && have conntrack || skip net "nft and conntrack are not installed (Debian: nftables conntrack)"
@@ -60,9 +65,9 @@ up() {
         ip -n "$CLIENT" route add default via "10.$uplink.0.1" dev "u$uplink" metric "${uplink}00"
         ip -n "$router" route add 198.51.100.0/24 via "${PUBLIC[uplink]}.1"
         ip netns exec "$router" sysctl -qw net.ipv4.ip_forward=1
-        # 20 Mbit/s in each direction.
-        ip netns exec "$CLIENT" tc qdisc add dev "u$uplink" root tbf rate 20mbit burst 16kb limit 60kb
-        ip netns exec "$router" tc qdisc add dev in root tbf rate 20mbit burst 16kb limit 60kb
+        # The same rate in each direction.
+        ip netns exec "$CLIENT" tc qdisc add dev "u$uplink" root tbf rate "${RATE}mbit" burst 16kb limit "$((3 * RATE))kb"
+        ip netns exec "$router" tc qdisc add dev in root tbf rate "${RATE}mbit" burst 16kb limit "$((3 * RATE))kb"
     done
     translate masquerade || skip net "no address translation in this kernel: $(cat "$WORK/error")"
 }
@@ -118,10 +123,10 @@ measure() {
     shift 6
     IFS=, read -ra hosts <<< "$to"
     : > "$WORK/other"
-    ip netns exec "$SERVER" timeout 60 "$POLYPATH" meter server -B "$to" -1 > /dev/null 2> "$WORK/other" &
+    ip netns exec "$SERVER" timeout 120 "$POLYPATH" meter server -B "$to" -1 > /dev/null 2> "$WORK/other" &
     server=$!
     wait_for 10 grep -q '^listening' "$WORK/other" || report "$name: the server did not start"
-    ip netns exec "$CLIENT" timeout 60 "$POLYPATH" meter client "${hosts[@]}" -B "$from" -t "$seconds" --json "$@" \
+    ip netns exec "$CLIENT" timeout 120 "$POLYPATH" meter client "${hosts[@]}" -B "$from" -t "$seconds" --json "$@" \
         > "$WORK/json" 2> "$WORK/one" &
     client=$!
     while ((times-- > 0)); do
@@ -151,6 +156,36 @@ forwarded() {
     say "  a server behind a forwarded port: intact"
 }
 
+# rebound NAME MEGABYTES SECONDS LEAST: a file over both uplinks, whose routers forget their mappings each so many seconds; it must
+# arrive intact, at LEAST Mbit/s.
+rebound() {
+    local name=$1 bytes=$(($2 * 1000000)) every=$3 least=$4 receiver sender forgetter began took rate times
+    : > "$WORK/other"
+    rm -rf "$WORK/out"
+    mkdir "$WORK/out"
+    head -c "$bytes" /dev/urandom > "$WORK/file"
+    ip netns exec "$SERVER" timeout 300 "$POLYPATH" receive --listen $SERVERS --out "$WORK/out" --once --max-bytes '10 GB' \
+        > /dev/null 2> "$WORK/other" &
+    receiver=$!
+    wait_for 10 grep -q '^listening' "$WORK/other" || report "$name: the receiver did not start"
+    began=$(date +%s%N)
+    ip netns exec "$CLIENT" timeout 300 "$POLYPATH" send "$WORK/file" --from $BOTH --to $SERVERS --retry-for 0 > "$WORK/one" 2>&1 &
+    sender=$!
+    : > "$WORK/times"
+    (while sleep "$every"; do forget && echo forgotten >> "$WORK/times"; done) &
+    forgetter=$!
+    wait $sender || report "$name: the sender failed"
+    took=$(($(date +%s%N) - began))
+    kill $forgetter
+    wait $receiver || report "$name: the receiver failed"
+    cmp "$WORK/file" "$WORK/out/file" || report "$name: the file arrived damaged"
+    rate=$((bytes * 8000 / took))
+    times=$(wc -l < "$WORK/times")
+    ((times > 0)) || report "$name: no mapping was forgotten"
+    ((rate >= least)) || report "$name: $rate Mbit/s, not $least"
+    say "  $name: intact, mappings forgotten $times times, $rate Mbit/s"
+}
+
 # Whole Mbit/s of a measurement, as its receiver saw it.
 rate_of() {
     python3 - "$1" <<- 'PYTHON'
@@ -163,7 +198,14 @@ rate_of() {
 build_ours
 have python3 || skip net "python3 is not installed"
 up
-say "translators, 20 Mbit/s on each uplink:"
+say "translators, $RATE Mbit/s on each uplink:"
+if [[ $RATE == 50 ]]; then
+    measure "a translator for each uplink" $BOTH $SERVERS 60 0 94
+    measure "the same, backwards" $BOTH $SERVERS 60 0 94 -R
+    translate "masquerade fully-random"
+    rebound "a file, other ports each 10 s" 650 10 85
+    exit
+fi
 measure "one uplink, a server with two addresses" 10.1.0.2 $SERVERS 2 0 14
 measure "the same, backwards" 10.1.0.2 $SERVERS 2 0 14 -R
 measure "mappings forgotten twice" 10.1.0.2 $SERVERS 4 2 10
@@ -177,6 +219,7 @@ measure "random ports" $BOTH $SERVERS 4 0 30
 measure "random ports, mappings forgotten twice" 10.1.0.2 198.51.100.1 4 2 10
 measure "the same, backwards" 10.1.0.2 198.51.100.1 5 2 8 -R
 measure "two uplinks, random ports, mappings forgotten twice" $BOTH $SERVERS 4 2 20
+rebound "a file over two uplinks, random ports" 20 2 20
 EVENT=readdress
 measure "a public address that changes twice" 10.1.0.2 $SERVERS 6 2 6
 measure "one of two that changes twice, backwards" $BOTH 198.51.100.1 6 2 12 -R

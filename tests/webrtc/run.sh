@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Data channels over DTLS against stacks of others: dcSCTP in one program with ours, then pion as a program of its own, in both roles of
-# the DTLS handshake and with either side opening the channels. Downloads what both need from crates.io and the Go module proxy.
+# SCTP in UDP against sctp-proto and rtc-sctp. Data channels over DTLS against dcSCTP in one program with ours, then pion as a program
+# of its own, in both roles of the DTLS handshake and with either side opening the channels. Downloads what both need from crates.io and the Go module proxy.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source scripts/lib.sh

@@ -138,6 +138,32 @@ fn a_path_fails_by_its_own_limit() {
 }
 
 #[test]
+fn timeouts_keep_to_the_bounds_that_are_set() {
+    let slow = [secs(3), secs(3), secs(60)];
+    let quick = [millis(100), millis(200), millis(300)];
+    for ([min, initial, max], expected) in [(slow, 0..=0), (quick, 6..=9)] {
+        let mut pair = Pair::connected(PairConfig::new(1, config(Preset::Rfc9260)));
+        let bounds = AssociationOptions {
+            rto_min: Some(min),
+            rto_initial: Some(initial),
+            rto_max: Some(max),
+            ..AssociationOptions::default()
+        };
+        set(&mut pair, Side::Client, &bounds).unwrap();
+        pair.send(Side::Client, message(0, 100)).unwrap();
+        pair.run_for(secs(5));
+        pair.paths[0].faults = Faults { loss: 1000, ..Faults::default() };
+        pair.send(Side::Client, message(1, 100)).unwrap();
+        pair.run_for(secs(2));
+        let timeouts = pair.slot(Side::Client).association.path_stats()[0].timeouts;
+        assert!(expected.contains(&timeouts), "{min:?} to {max:?}: {timeouts}");
+        pair.run_for(secs(2));
+        let timeouts = pair.slot(Side::Client).association.path_stats()[0].timeouts;
+        assert!(timeouts > 0, "{min:?} to {max:?}");
+    }
+}
+
+#[test]
 fn acknowledgements_wait_as_long_as_they_are_told() {
     for (delay, packets, expected) in [(0, 2, 0), (70, 2, 70), (500, 2, 500), (500, 1, 0)] {
         let mut victim = Victim::established(config(Preset::Rfc9260));

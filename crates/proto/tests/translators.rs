@@ -11,7 +11,7 @@ use common::{message, millis, secs};
 use polypath_proto::config::{AddressJoin, AssociationConfig, EndpointConfig, Preset};
 use polypath_proto::{
     Body, Duration, Ecn, Encapsulation, Event, Instant, LocalAddressChange, OutgoingMessage,
-    PathStats, PathStatus, PeerAddress, Received, Transmit,
+    PathId, PathStats, PathStatus, PeerAddress, Received, Transmit,
 };
 use polypath_testkit::Host;
 use polypath_wire::{Chunk, Packet, Parameter, Parameters};
@@ -151,6 +151,14 @@ impl World {
     fn send(&mut self, side: usize, count: u64) {
         self.waiting[side] += count;
         self.hand_over();
+        self.collect();
+    }
+
+    fn request_heartbeat(&mut self, side: usize, path: usize) {
+        self.hosts[side].command(self.now, 0, |association, cx| {
+            association.request_heartbeat(cx, PathId(path as u8)).unwrap();
+        });
+        self.hosts[side].settle(self.now, 0);
         self.collect();
     }
 
@@ -374,6 +382,39 @@ fn a_translator_forgets_its_ports_in_mid_transfer() {
             assert!(took < secs(6), "{uplinks} uplinks: {took:?}");
             world.run_for(secs(5));
             assert_eq!(world.working(from).len(), works, "{:?}", world.paths(from));
+        }
+    }
+}
+
+/// Who only receives probes the silent path in vain at first: the port of the probe is forgotten before its answer comes.
+#[test]
+fn a_translator_forgets_the_port_of_the_probe_as_well() {
+    for preset in [Preset::Recommended, Preset::Rfc9260] {
+        for (servers, asks) in [(1, false), (2, false), (1, true), (2, true)] {
+            let config = AssociationConfig::with_preset(preset);
+            let mut world = World::new(1, servers, [config.clone(), config]);
+            world.connect(servers);
+            world.send(SERVER, MANY);
+            world.run_until(CLIENT, 800, secs(20));
+            // Whatever else is sent and asked meanwhile.
+            if asks {
+                world.send(CLIENT, 1);
+                world.run_until(SERVER, 1, secs(1));
+            }
+            for path in (0..servers).filter(|_| asks) {
+                world.request_heartbeat(CLIENT, path);
+            }
+            world.run_until(CLIENT, 1000, secs(20));
+            let heartbeats = |world: &World| -> u64 {
+                world.paths(CLIENT).iter().map(|path| path.heartbeats_sent).sum()
+            };
+            let (before, end) = (heartbeats(&world), world.now + millis(1200));
+            while world.step(end) {
+                world.flush();
+            }
+            world.assert_alive();
+            assert!(heartbeats(&world) > before, "{preset:?}");
+            world.run_until(CLIENT, MANY as usize, secs(20));
         }
     }
 }

@@ -2,6 +2,8 @@
 //! machine does meets all of them alike. Real encoding and checksums, messages of 1400 bytes, one path, no network.
 //!
 //! `cargo run --release -p polypath-testkit --example bench_extensions -- [ROUNDS]`
+//!
+//! With a number of bytes and a name the work is always the same, for counting instructions: `bench_extensions --bytes 40000000 ECN`.
 
 use std::time::Instant as WallClock;
 
@@ -46,15 +48,30 @@ fn data_only() -> AuthenticatedChunks {
     AuthenticatedChunks::Demanded([chunk_type::DATA, chunk_type::I_DATA].into_iter().collect())
 }
 
+/// When a measurement ends.
+#[derive(Clone, Copy)]
+enum Until {
+    /// After [`SECONDS`].
+    Time,
+    Bytes(u64),
+}
+
 /// Bits of user data per second of processor time.
-fn goodput(variant: fn(&mut Policies)) -> f64 {
+fn goodput(variant: fn(&mut Policies), until: Until) -> f64 {
     let mut config = AssociationConfig::with_preset(Preset::Cmt);
     variant(&mut config.policies);
     let mut pair = WirePair::connect(&config, 1);
     let message = bytes::Bytes::from(vec![0x5a; 1400]);
     let (wall, clock, mut now) = (WallClock::now(), CpuClock::start(), Instant::ZERO);
     let mut rounds = 0_u64;
-    while !rounds.is_multiple_of(16) || rounds == 0 || wall.elapsed().as_secs_f64() < SECONDS {
+    loop {
+        let is_over = match until {
+            Until::Time => rounds % 16 == 15 && wall.elapsed().as_secs_f64() >= SECONDS,
+            Until::Bytes(bytes) => pair.host(Side::Server).received_bytes() >= bytes,
+        };
+        if is_over {
+            break;
+        }
         now += Duration::from_micros(10);
         pair.fill(now, &message, u64::MAX);
         pair.deliver(now, Side::Client, |_| true);
@@ -70,14 +87,32 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn main() {
-    let rounds = std::env::args().nth(1).and_then(|it| it.parse().ok()).unwrap_or(5).max(1);
-    let runs: Vec<Vec<f64>> =
-        (0..rounds).map(|_| VARIANTS.iter().map(|(_, it)| goodput(*it)).collect()).collect();
+/// The variant of this name, with so many bytes.
+fn only(bytes: &str, name: &str) -> Result<(), String> {
+    let bytes = bytes.parse().map_err(|_| format!("{bytes} is no number of bytes"))?;
+    let names = || VARIANTS.map(|(name, _)| name).join(", ");
+    let variant = VARIANTS.iter().find(|it| it.0 == name);
+    let (_, change) = variant.ok_or_else(|| format!("{name} is none of: {}", names()))?;
+    println!("{name}: {:.2} Gbit/s per CPU second", goodput(*change, Until::Bytes(bytes)) / 1e9);
+    Ok(())
+}
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [option, bytes, name] = &arguments[..]
+        && option == "--bytes"
+    {
+        return only(bytes, name);
+    }
+    let rounds = arguments.first().and_then(|it| it.parse().ok()).unwrap_or(5).max(1);
+    let runs: Vec<Vec<f64>> = (0..rounds)
+        .map(|_| VARIANTS.iter().map(|(_, it)| goodput(*it, Until::Time)).collect())
+        .collect();
     println!("extensions, Gbit/s per CPU second, part of the rate without (medians of {rounds})");
     for (index, (name, _)) in VARIANTS.iter().enumerate() {
         let rate = median(runs.iter().map(|run| run[index]).collect());
         let part = median(runs.iter().map(|run| run[index] / run[0]).collect());
         println!("{name:22} {:6.2} {part:5.2}", rate / 1e9);
     }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use polypath_wire::{Auth, Cause, Causes, ChecksumPolicy, Chunk, Packet, PacketView, chunk_type};
+use polypath_wire::{Auth, Cause, Causes, Chunk, Packet, chunk_type, every_type_in};
 use rand_core::Rng;
 use smallvec::SmallVec;
 
@@ -254,8 +254,7 @@ impl Association {
         let is_plain = |kind: u8| kind != chunk_type::AUTH && !demanded.contains(kind);
         match body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
-                let view = PacketView::parse(bytes, ChecksumPolicy::Ignore);
-                view.is_ok_and(|view| view.every_type(is_plain))
+                every_type_in(bytes, is_plain)
             }
             Body::Structured(packet) => {
                 packet.chunks.iter().all(|chunk| is_plain(chunk.chunk_type()))

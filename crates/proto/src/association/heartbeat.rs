@@ -70,7 +70,8 @@ impl Association {
             self.paths[path].heartbeat.due = Some(until);
             return;
         }
-        let flow = self.paths[path].heartbeat.take_flow(cx.now);
+        let rto = self.transmitter.paths[path].rtt.rto();
+        let flow = self.paths[path].heartbeat.take_flow(cx.now, rto);
         if let Inflow::GoesOn(until) = flow {
             self.paths[path].heartbeat.due = Some(until);
             return;
@@ -111,7 +112,8 @@ impl Association {
             if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed() {
                 return self.schedule_heartbeat(cx, path);
             }
-        } else if self.is_in_use(cx.now, path) && !self.waits_for_paths() {
+        } else if flow != Inflow::Silent && self.is_in_use(cx.now, path) && !self.waits_for_paths()
+        {
             // Data watches the path; heartbeats are for idle ones.
             return self.schedule_heartbeat(cx, path);
         }
@@ -232,7 +234,7 @@ impl Association {
     }
 
     /// Time of the next heartbeat: the RTO after the last one for a path that is unconfirmed, potentially failed,
-    /// refused by the system or the host, or that has left an INIT unanswered; else HB.interval plus the RTO, plus or
+    /// refused by the system or the host, that has fallen silent in the middle of a flow, or that has left an INIT unanswered; else HB.interval plus the RTO, plus or
     /// minus half of it. New data may wait for the answer, so a lost one must not cost an interval.
     ///
     /// Without heartbeats, a failed path is still probed, at its RTO, which backs off up to RTO.Max. The interval is
@@ -254,6 +256,7 @@ impl Association {
         let path = &mut self.paths[id];
         let is_soon = waits
             || path.denied_since.is_some()
+            || path.heartbeat.is_silent() && path.reach.is_active()
             || matches!(
                 path.reach,
                 Reach::Unconfirmed | Reach::PotentiallyFailed | Reach::Inactive(Reason::Refused)
@@ -270,6 +273,10 @@ impl Association {
             }
             None => None,
         };
+        // Whatever else has become of the path meanwhile: data that flows is waited for.
+        if let Some(at) = path.heartbeat.flow_checked_at(rto) {
+            path.heartbeat.not_after(at);
+        }
         self.probe_failed_soon(cx.now, id);
     }
 
@@ -324,7 +331,7 @@ impl Association {
         let Some(path) = self.paths.get(id) else { return };
         let Some(sent) = path.heartbeat.answered(nonce) else { return };
         let path = &mut self.paths[id];
-        (path.heartbeat.outstanding, path.heartbeat.expired) = (None, None);
+        path.heartbeat.settle();
         path.denied_since = None;
         path.counters.heartbeat_acks_received += 1;
         let rtt = cx.now.since(sent.at);

@@ -192,7 +192,7 @@ impl Association {
             return Some(built);
         }
         // The peer has left every address that was proved to be its.
-        if self.address_changes.is_some() && self.paths.usable().is_empty() {
+        if self.address_changes.is_some() && !self.paths.has_usable() {
             return None;
         }
         // In a queue that is nearly full, a chunk that can be spared must not take the place of a retransmission.

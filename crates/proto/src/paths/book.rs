@@ -115,6 +115,12 @@ impl PathBook {
         if active.is_empty() { self.stand_ins() } else { active }
     }
 
+    /// Whether any path can carry data.
+    #[inline]
+    pub(crate) fn has_usable(&self) -> bool {
+        self.paths.iter().any(|path| path.reach.is_active()) || !self.stand_ins().is_empty()
+    }
+
     /// Paths that can carry data while none is active.
     #[cold]
     fn stand_ins(&self) -> PathSet {

@@ -27,6 +27,8 @@ pub(crate) struct Heartbeat {
     heard: u8,
     /// When the last one arrived.
     heard_at: Instant,
+    /// It has fallen silent, and no heartbeat has been answered since.
+    is_silent: bool,
 }
 
 /// Whether a path that has brought data still does.
@@ -71,24 +73,45 @@ impl Heartbeat {
     pub(crate) fn heard_data(&mut self, now: Instant) {
         self.heard_at = now;
         if self.heard < FLOW {
+            self.is_silent = false;
             self.heard += 1;
-            if self.heard == FLOW && self.outstanding.is_none() {
+            if self.heard == FLOW {
                 self.not_after(now + SILENCE);
             }
         }
     }
 
     /// The timer expired: what has become of the data that was expected.
-    pub(crate) fn take_flow(&mut self, now: Instant) -> Inflow {
-        if self.heard < FLOW || self.outstanding.is_some() {
-            return Inflow::None;
+    pub(crate) fn take_flow(&mut self, now: Instant, rto: Duration) -> Inflow {
+        match self.flow_checked_at(rto) {
+            None => Inflow::None,
+            Some(at) if now < at => Inflow::GoesOn(at),
+            // The heartbeat counts as unanswered, and the next one probes.
+            Some(_) if self.outstanding.is_some() => Inflow::None,
+            Some(_) => {
+                self.heard = 0;
+                self.is_silent = true;
+                Inflow::Silent
+            }
         }
-        let silent_at = self.heard_at + SILENCE;
-        if now < silent_at {
-            return Inflow::GoesOn(silent_at);
-        }
-        self.heard = 0;
-        Inflow::Silent
+    }
+
+    /// When to look whether the data that is expected comes: when it has been silent, but while a heartbeat is on its way, once that
+    /// should have been answered.
+    pub(crate) fn flow_checked_at(&self, rto: Duration) -> Option<Instant> {
+        let at = self.outstanding.map_or(self.heard_at + SILENCE, |sent| sent.at + rto);
+        (self.heard == FLOW).then_some(at)
+    }
+
+    /// Whether data was expected that did not come. One probe may be lost, or its answer: the next is due soon.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
+    /// The last one was answered.
+    pub(crate) fn settle(&mut self) {
+        (self.outstanding, self.expired) = (None, None);
+        self.is_silent = false;
     }
 
     /// It becomes due at `at`, if not before.
@@ -154,19 +177,57 @@ mod tests {
     use super::*;
     use crate::extension::address_join::JoinSecrets;
 
-    #[test]
-    fn a_flow_that_stops_is_noticed() {
-        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let mut heartbeat = Heartbeat::default();
+    const RTO: Duration = Duration::from_millis(1000);
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn begin_flow(heartbeat: &mut Heartbeat) {
         for chunk in 0..u64::from(FLOW) {
-            assert_eq!((heartbeat.due, heartbeat.take_flow(at(chunk))), (None, Inflow::None));
+            let before = (heartbeat.due, heartbeat.take_flow(at(chunk), RTO));
+            assert_eq!(before, (None, Inflow::None));
             heartbeat.heard_data(at(chunk));
         }
         assert_eq!(heartbeat.due, Some(at(515)));
+    }
+
+    #[test]
+    fn a_flow_that_stops_is_noticed() {
+        let mut heartbeat = Heartbeat::default();
+        begin_flow(&mut heartbeat);
         heartbeat.heard_data(at(400));
-        assert_eq!(heartbeat.take_flow(at(515)), Inflow::GoesOn(at(900)));
-        assert_eq!(heartbeat.take_flow(at(900)), Inflow::Silent);
-        assert_eq!(heartbeat.take_flow(at(900)), Inflow::None, "once");
+        assert_eq!(heartbeat.take_flow(at(515), RTO), Inflow::GoesOn(at(900)));
+        assert!(!heartbeat.is_silent());
+        assert_eq!(heartbeat.take_flow(at(900), RTO), Inflow::Silent);
+        assert!(heartbeat.is_silent());
+        assert_eq!(heartbeat.take_flow(at(900), RTO), Inflow::None, "once");
+        heartbeat.settle();
+        assert!(!heartbeat.is_silent());
+    }
+
+    #[test]
+    fn data_ends_the_silence() {
+        let mut heartbeat = Heartbeat::default();
+        begin_flow(&mut heartbeat);
+        assert_eq!(heartbeat.take_flow(at(515), RTO), Inflow::Silent);
+        heartbeat.heard_data(at(600));
+        assert!(!heartbeat.is_silent());
+    }
+
+    /// A heartbeat that was on its way when the flow began, or is sent in its midst, does not hide that it stops.
+    #[test]
+    fn a_flow_that_stops_is_noticed_beside_a_heartbeat() {
+        let mut heartbeat = Heartbeat {
+            outstanding: Some(SentHeartbeat { nonce: 1, at: Instant::ZERO }),
+            ..Heartbeat::default()
+        };
+        begin_flow(&mut heartbeat);
+        assert_eq!(heartbeat.take_flow(at(515), RTO), Inflow::GoesOn(at(1000)), "not judged early");
+        assert_eq!(heartbeat.take_flow(at(1000), RTO), Inflow::None, "it was not answered");
+        heartbeat.settle();
+        assert_eq!(heartbeat.flow_checked_at(RTO), Some(at(515)));
+        assert_eq!(heartbeat.take_flow(at(1000), RTO), Inflow::Silent);
     }
 
     #[test]

@@ -207,7 +207,12 @@ impl Session {
     /// Whether the peer demands that one of these chunks is authenticated.
     #[inline]
     pub(crate) fn must_cover(&self, chunks: &ChunkList<'static>) -> bool {
-        chunks.iter().any(|chunk| self.to_authenticate.contains(chunk.chunk_type()))
+        match &chunks[..] {
+            // Most packets.
+            [Chunk::Data(_)] => self.to_authenticate.contains(chunk_type::DATA),
+            [Chunk::IData(_)] => self.to_authenticate.contains(chunk_type::I_DATA),
+            chunks => chunks.iter().any(|chunk| self.to_authenticate.contains(chunk.chunk_type())),
+        }
     }
 
     /// Puts AUTH in front of the chunks if the peer demands it of one of them. Returns whether it did.

@@ -51,7 +51,8 @@ impl fmt::Display for Host {
 
 /// Whether a text can be the name of a host. If its last part is a number, it is an incomplete IPv4 address.
 fn is_name(text: &str) -> bool {
-    let last = text.rsplit('.').next().unwrap_or_default();
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let last = name.rsplit('.').next().unwrap_or_default();
     text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
         && last.chars().any(|c| !c.is_ascii_digit())
 }

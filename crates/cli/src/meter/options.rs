@@ -527,7 +527,7 @@ mod tests {
             (&["-w", "4K", "--flow", "const1:exp1000"], "messages of 16000 bytes are larger"),
             (&["-B", "::1", "-4"], "--bind ::1: that is an IPv6 address, and -4 allows none"),
             (&["-6"], "192.0.2.1: that is an IPv4 address, and -6 allows none"),
-            (&["--require-gain", "0"], "no ratio"),
+            (&["--require-gain", "0"], "a ratio is more than 0"),
             (&["-t", "0"], "--time 0: a measurement takes more than 0 s"),
             (&["-n", "0"], "--bytes 0: "),
             (&["-i", "0.001"], "--interval 0.001: reports come every 50 ms"),

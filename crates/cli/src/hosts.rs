@@ -62,33 +62,38 @@ pub(crate) fn list(hosts: &[Host]) -> String {
     hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The addresses that were written, and one for each name, of those that `accepts` allows.
+/// The addresses of all hosts that `accepts` allows: those that were written, and of each name all to which a route leads.
 pub(crate) async fn resolve(
     hosts: &[Host],
     accepts: impl Fn(&IpAddr) -> bool,
 ) -> Result<Vec<Zoned>, Failure> {
-    let mut addresses = Vec::new();
+    let mut addresses: Vec<Zoned> = Vec::new();
     for host in hosts {
-        let address = match host {
-            Host::Address(address) => address.clone(),
-            Host::Name(name) => {
-                look_up(name, &accepts).await.map_err(Failure::CannotConnect)?.into()
-            }
+        let found = match host {
+            Host::Address(address) => vec![address.clone()],
+            Host::Name(name) => look_up(name, &accepts).await.map_err(Failure::CannotConnect)?,
         };
-        if !addresses.contains(&address) {
-            addresses.push(address);
+        for address in found {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
         }
     }
     Ok(addresses)
 }
 
-/// The first address of a name to which a route leads, or the first one.
-async fn look_up(name: &str, accepts: impl Fn(&IpAddr) -> bool) -> Result<IpAddr> {
+/// The addresses of a name to which a route leads; if there are none, the first one, whose error explains it.
+async fn look_up(name: &str, accepts: impl Fn(&IpAddr) -> bool) -> Result<Vec<Zoned>> {
     let found = lookup_host((name, 0)).await.with_context(|| format!("cannot resolve {name:?}"))?;
     let found: Vec<_> = found.map(|socket| socket.ip()).filter(accepts).collect();
-    let reachable = found.iter().find(|address| source_address(**address).is_ok());
-    let address = reachable.or(found.first()).copied();
-    address.with_context(|| format!("{name:?} has no address of that family"))
+    let first =
+        *found.first().with_context(|| format!("{name:?} has no address of that family"))?;
+    let mut reachable: Vec<_> =
+        found.into_iter().filter(|address| source_address(*address).is_ok()).collect();
+    if reachable.is_empty() {
+        reachable.push(first);
+    }
+    Ok(reachable.into_iter().map(Zoned::from).collect())
 }
 
 #[cfg(test)]
@@ -119,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_stands_for_one_address_and_duplicates_for_one() {
+    async fn a_name_stands_for_its_addresses_and_duplicates_count_once() {
         let hosts = ["127.0.0.1", "localhost", "127.0.0.1"].map(|host| host.parse().unwrap());
         let found = resolve(&hosts, IpAddr::is_ipv4).await.unwrap();
         assert_eq!(found, [Zoned::from(IpAddr::from([127, 0, 0, 1]))]);

@@ -252,7 +252,9 @@ async fn transfer(
         }
     };
     let association = line.get();
-    let (to, from) = (zoned::addresses(&home.to), zoned::addresses(&args.from));
+    // Of the addresses of a name, some are often not used.
+    let to: Vec<_> = args.to.iter().filter_map(Host::address).collect();
+    let from = zoned::addresses(&args.from);
     let named = Named { to: &to, from: &from, options: ["--to", "--from"] };
     let (unused, idle_paths) = (unused(named, &association), idle_paths(&association));
     let summary = Summary { unused, idle_paths, left_out, ..Summary::from(sender.into_report()) };

@@ -4,8 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/lib.sh
 
-dist=$(target_dir)/dist
-[[ -x $dist/image/polypath ]] || scripts/make_static.sh
+# Before the program is built, which takes minutes.
 engine=
 for candidate in podman docker; do
     if have "$candidate" && "$candidate" info > /dev/null 2>&1; then
@@ -13,7 +12,9 @@ for candidate in podman docker; do
         break
     fi
 done
-[[ -n $engine ]] || skip image "neither podman nor a running docker was found"
+[[ -n $engine ]] || skip image "neither podman nor a running docker was found: install podman (Debian's package podman), or start docker"
+dist=$(target_dir)/dist
+[[ -x $dist/image/polypath ]] || scripts/make_static.sh
 version=$(project_version)
 "$engine" build --file packaging/Containerfile --tag "polypath:$version" "$dist/image"
 [[ $("$engine" run --rm "polypath:$version" --version) == "polypath $version "* ]] || die "the image does not run"

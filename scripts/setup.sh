@@ -58,7 +58,7 @@ optional() {
 cargo_tool() {
     local name=$1 version=$2 found
     shift 2
-    found=$("cargo-$name" --version 2> /dev/null | awk '{ print $NF }') || found=
+    found=$(cargo "$name" --version 2> /dev/null | awk '{ print $NF }') || found=
     if [[ -n $found && $(printf '%s\n' "$version" "$found" | sort --version-sort | head -n 1) == "$version" ]]; then
         return
     fi

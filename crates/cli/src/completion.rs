@@ -1,4 +1,4 @@
-//! What a shell completes besides names of commands and options: keys of `--set`, and values of policies.
+//! Shell completion of keys of `--set` and of values of policies.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::settings;
 
-/// Commands whose `--set` changes a scenario; it changes an association elsewhere.
+/// Commands whose `--set` changes a scenario; in the others it changes an association.
 const OF_SCENARIOS: [&str; 6] = ["demo", "sim", "emulate", "run", "submit", "random"];
-/// Most steps through a schema, those of references among them: without an end, one that refers to itself would have none.
+/// Maximum depth in a schema, counting references, which may be cyclic.
 const STEPS: usize = 12;
 
 /// The command with completers.
@@ -28,7 +28,7 @@ pub(crate) fn with_completers(command: Command) -> Command {
     command.mut_args(complete).mut_subcommands(with_completers)
 }
 
-/// What `KEY=VALUE` may become.
+/// Candidates for `KEY=VALUE`.
 fn candidates(current: &OsStr, of_scenario: bool) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
     let offered = match current.split_once('=') {
@@ -43,7 +43,7 @@ fn candidates(current: &OsStr, of_scenario: bool) -> Vec<CompletionCandidate> {
     offered.iter().filter(begins).map(candidate).collect()
 }
 
-/// Every key with an equals sign behind it, and what it means.
+/// Every key with an equals sign, and its meaning.
 fn keys(of_scenario: bool) -> Vec<(String, &'static str)> {
     let keys: BTreeSet<String> = match of_scenario {
         true => {
@@ -60,7 +60,7 @@ fn keys(of_scenario: bool) -> Vec<(String, &'static str)> {
     keys.into_iter().map(|key| (format!("{key}="), meaning(&key))).collect()
 }
 
-/// The key with each of the values that it can have, where these have names.
+/// The key with each of its named values.
 fn values(key: &str) -> Vec<(String, &'static str)> {
     if key == "sctp.preset" {
         return Preset::ALL.iter().map(|preset| (format!("{key}={}", preset.name()), "")).collect();
@@ -84,7 +84,7 @@ fn values(key: &str) -> Vec<(String, &'static str)> {
     }
 }
 
-/// Keys of scenario files, from their schema. Lists are left out: what is in them has names that only a file knows.
+/// Keys of scenario files, from their schema. Elements of lists are left out: their names depend on the file.
 fn scenario_keys() -> BTreeSet<String> {
     let schema = polypath_sim::scenario::schema().to_value();
     let mut found = BTreeSet::new();

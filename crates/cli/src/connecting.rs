@@ -1,4 +1,4 @@
-//! Connecting with patience, and what to do where nobody answers.
+//! Connects with a timeout, and explains failures.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::failure::Failure;
 use crate::interfaces;
 
-/// Connects to `peer`, and gives up after `patience`. `whom` names the peer in errors.
+/// Connects to `peer`, for at most `patience`. `whom` names the peer in errors.
 pub(crate) async fn connect(
     endpoint: &Endpoint,
     peer: &Peer,
@@ -44,7 +44,7 @@ pub(crate) async fn connect(
             let advice = advice(&seen, demands);
             let patience = patience.as_secs_f64();
             let error = if demands && seen.packets_received > 0 {
-                // What has a wrong code is discarded without an answer (RFC 4895 section 6.3).
+                // A chunk with a wrong HMAC is discarded silently (RFC 4895 section 6.3).
                 anyhow!("no association within {patience} s; {advice}")
             } else {
                 let trouble = interfaces::trouble(&endpoint.local_addresses());
@@ -63,12 +63,12 @@ fn meaning(error: &ConnectError, peer: &Peer) -> Option<String> {
         ConnectError::Invalid(polypath::ConnectRefusal::NoUsablePath) => {
             return Some(usable(peer.addresses()));
         }
-        // Which of both it is cannot be seen from here: the kernel is quicker than the program.
+        // The two cases look the same from here: the kernel answers before the program.
         ConnectError::Ended(AssociationError::AbortedByPeer(causes))
             if causes.is_empty() && peer.is_over_ip() =>
         {
             "nobody accepts associations there at that SCTP port, or that host's kernel has its own SCTP loaded \
-             and knows nothing of the program (polypath doctor there tells)"
+             and does not know the program (run polypath doctor there)"
         }
         ConnectError::Ended(AssociationError::AbortedByPeer(causes)) if causes.is_empty() => {
             "nobody accepts associations there at that SCTP port: is it the right one?"
@@ -76,16 +76,16 @@ fn meaning(error: &ConnectError, peer: &Peer) -> Option<String> {
         ConnectError::Ended(AssociationError::AbortedByPeer(causes))
             if causes.starts_with(&OUT_OF_RESOURCE) =>
         {
-            "it is busy and takes no more associations now: try again later"
+            "it is busy and accepts no more associations now: try again later"
         }
         ConnectError::Ended(AssociationError::ProtocolUnreachable) if peer.is_over_ip() => {
             "start it there, with --raw"
         }
         ConnectError::Ended(AssociationError::ProtocolUnreachable) => {
-            "start it there, or name the UDP port that it has"
+            "start it there, or name its UDP port (--encapsulation-port)"
         }
         ConnectError::Ended(AssociationError::AbortedByPeer(causes)) if lacks_auth(causes) => {
-            "it accepts only those who have a key: name a file with it (--key)"
+            "it accepts only peers with a key: name a file with the key (--key)"
         }
         ConnectError::Ended(AssociationError::HandshakeRefused(causes)) if lacks_auth(causes) => {
             "it has no key: start it with one (--key), or connect without"
@@ -95,13 +95,13 @@ fn meaning(error: &ConnectError, peer: &Peer) -> Option<String> {
     Some(meaning.to_owned())
 }
 
-/// Whether this side accepts nobody who does not authenticate.
+/// Whether this side accepts authenticated peers only.
 fn demands_authentication(config: &AssociationConfig) -> bool {
     let policy = config.policies.authenticated_chunks;
     !matches!(policy, AuthenticatedChunks::Off | AuthenticatedChunks::Offered)
 }
 
-/// Whether what is missing in a handshake is authentication: error cause "missing mandatory parameter" (RFC 9260 section 3.3.10.2)
+/// Whether authentication is missing in a handshake: error cause "missing mandatory parameter" (RFC 9260 section 3.3.10.2)
 /// with RANDOM or HMAC-ALGO (RFC 4895 section 3).
 fn lacks_auth(causes: &[u8]) -> bool {
     const OF_AUTH: [[u8; 2]; 2] = [[0x80, 0x02], [0x80, 0x04]];
@@ -112,7 +112,7 @@ fn lacks_auth(causes: &[u8]) -> bool {
     missing.as_chunks().0.iter().any(|missing| OF_AUTH.contains(missing))
 }
 
-/// Which local addresses reach a peer, where those that were named do not.
+/// Explains which local addresses reach a peer when the given ones do not.
 fn usable(peer: &[IpAddr]) -> String {
     let rule = "both have to be of one family, and both or none of this host's loopback";
     let mut ways = Vec::new();
@@ -125,12 +125,12 @@ fn usable(peer: &[IpAddr]) -> String {
     format!("{rule}: {}", ways.join(", "))
 }
 
-/// What the silence may mean, from what the sockets saw.
+/// Likely cause of the failure, from the counters of the endpoint.
 fn advice(seen: &EndpointStats, demands_authentication: bool) -> &'static str {
     if seen.packets_received > 0 && demands_authentication {
-        "it answered, and then refused the association: the key (--key) is none that it accepts, or was revoked there"
+        "it answered, and then refused the association: it does not accept this key (--key), or the key was revoked there"
     } else if seen.packets_received > 0 {
-        "something came back that is no answer: is it another program that has these ports?"
+        "something came back that is not an answer: does another program use these ports?"
     } else if seen.packets_sent == 0 {
         "nothing could be sent: does a route lead there, and is the interface up?"
     } else {

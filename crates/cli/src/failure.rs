@@ -1,38 +1,38 @@
-//! How commands fail, and with which exit code.
+//! Failures of commands, and their exit codes.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// Why a command did not succeed.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It was tried and failed: exit code 1.
+    /// The command failed: exit code 1.
     Failed(anyhow::Error),
-    /// It makes no sense as it was asked for: exit code 2.
+    /// Wrong usage: exit code 2.
     Usage(anyhow::Error),
     /// The peer does not answer, or refuses: exit code 3.
     CannotConnect(anyhow::Error),
-    /// It was done, but does not fulfil what was required: exit code 4.
+    /// The result misses a requirement: exit code 4.
     Missed(anyhow::Error),
-    /// The machine lacks what is needed: exit code 5.
+    /// The machine lacks something or refuses it: exit code 5.
     Unfit(anyhow::Error),
     /// The user interrupted it: exit code 130.
     Interrupted,
 }
 
-/// How a command ends.
+/// Outcome of a command.
 pub(crate) type Outcome = Result<(), Failure>;
 
 impl Failure {
     /// Exit code after an interruption.
     pub const INTERRUPTED: i32 = 130;
 
-    /// It makes no sense as it was asked for.
+    /// Wrong usage.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self::Usage(error.into())
     }
 
-    /// What the shell gets.
+    /// The exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Failed(_) => ExitCode::from(1),

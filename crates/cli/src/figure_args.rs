@@ -1,4 +1,4 @@
-//! How figures are drawn and where they are written: what all commands that draw have in common.
+//! Options and output formats of figures, shared by all commands that draw.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use polypath_lab::figure::{Drawing, FigureStyle, Format};
 
 use crate::failure::{Failure, Outcome};
 
-/// How figures are drawn.
+/// Options of figures.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct FigureArgs {
-    /// What figures are for, which decides their size, letters and lines
+    /// Purpose of figures, which determines their size, font and lines
     #[arg(long, value_name = "STYLE", value_enum, default_value_t = Style::Screen)]
     figure_style: Style,
 }
@@ -20,16 +20,16 @@ pub(crate) struct FigureArgs {
 /// The styles as options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Style {
-    /// A column of a paper: 88 mm wide, 181 mm with several panels, letters of 8 points, no title
+    /// A column of a paper: 88 mm wide, 181 mm with several panels, a font of 8 points, no title
     Paper,
-    /// A slide of 254 mm by 143 mm, letters of 16 points
+    /// A slide of 254 mm by 143 mm, a font of 16 points
     Slides,
-    /// A web page: 200 mm wide, letters of 10.5 points
+    /// A web page: 200 mm wide, a font of 10.5 points
     Screen,
 }
 
 impl FigureArgs {
-    /// The style of the laboratory.
+    /// The style in the library's type.
     pub fn style(self) -> FigureStyle {
         match self.figure_style {
             Style::Paper => FigureStyle::Paper,
@@ -47,7 +47,7 @@ impl FigureArgs {
     }
 }
 
-/// The format of a file by its ending; what has none, such as a pipe, gets SVG.
+/// The format that the ending of a file says; SVG for a file without one, such as a pipe.
 pub(crate) fn format(file: &Path) -> Result<Format, Failure> {
     let endings = Format::ALL.map(|format| format!(".{}", format.ending())).join(", ");
     match Format::of(file) {

@@ -3,8 +3,8 @@
 use clap::Command;
 use clap::builder::StyledStr;
 
-/// The command with help texts whose paragraphs are one line each: the source breaks them where its own lines end, and clap breaks
-/// them again where the terminal's do.
+/// The command with one line per paragraph of its help texts: the source breaks its lines, and clap would break them again at
+/// the width of the terminal.
 pub(crate) fn unbroken(command: Command) -> Command {
     let texts = [command.get_after_help(), command.get_after_long_help(), command.get_long_about()];
     let [after, after_long, about] = texts.map(|text| text.map(|text| joined(&text.to_string())));

@@ -1,10 +1,10 @@
-//! The interfaces of this host, and what is wrong with those of local addresses.
+//! The interfaces of this host, and faults of those with local addresses.
 
 use std::net::IpAddr;
 
 pub(crate) use system::places;
 
-/// An address of an interface, and how the interface stands.
+/// An address of an interface, and the state of the interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) interface: String,
@@ -12,17 +12,17 @@ pub(crate) struct Place {
     pub(crate) state: State,
 }
 
-/// How an interface stands.
+/// State of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Works,
     /// It is down.
     Down,
-    /// It is on, but nothing is at the other end of the cable, or no network is joined.
+    /// It is up without a carrier: no cable or no network is connected.
     NoCarrier,
 }
 
-/// Those of `addresses` whose interface carries nothing, in words; nothing if all do.
+/// Describes those of `addresses` whose interface has no carrier; `None` if all have one.
 pub(crate) fn trouble(addresses: &[IpAddr]) -> Option<String> {
     describe(addresses, &places().unwrap_or_default())
 }
@@ -52,7 +52,7 @@ fn describe(addresses: &[IpAddr], places: &[Place]) -> Option<String> {
         }
     };
     let found: Vec<String> = addresses.iter().filter_map(trouble).collect();
-    // Without any place the system tells nothing.
+    // Without any entry, the state is unknown.
     (!found.is_empty() && !places.is_empty()).then(|| found.join("; "))
 }
 

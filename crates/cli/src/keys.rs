@@ -1,4 +1,4 @@
-//! `--key FILE`: only those get in who have a key of the file (AUTH, RFC 4895).
+//! `--key FILE`: only peers with a key of the file are accepted (AUTH, RFC 4895).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use crate::failure::Failure;
 use crate::zoned::Zoned;
 
-/// Pause between two looks at the file of a server.
+/// Interval at which a server rereads its file.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Reason for the end of associations whose key went while they waited to be accepted.
+/// Reason for ending associations whose key was removed while they waited to be accepted.
 pub(crate) const REVOKED: &str = "the key was revoked";
 
 /// The file with keys.
@@ -34,7 +34,7 @@ impl KeyArgs {
         Ok(())
     }
 
-    /// Changes the configuration of a side that waits for others.
+    /// Changes the configuration of a side that waits for peers.
     pub(crate) fn accept(&self, config: &mut AssociationConfig) -> Result<Gate, Failure> {
         let Some(path) = &self.key else { return Ok(Gate(None)) };
         let ring = KeyRing::read(path).map_err(failure)?;
@@ -43,7 +43,7 @@ impl KeyArgs {
     }
 }
 
-/// What the user did wrong, unless the system is at fault.
+/// Wrong usage, unless the system reported an error.
 pub(crate) fn failure(error: KeyFileError) -> Failure {
     let is_unfit = matches!(error, KeyFileError::NoRandomness);
     let error = anyhow::Error::from(error).context("--key");
@@ -54,31 +54,31 @@ pub(crate) fn failure(error: KeyFileError) -> Failure {
 #[derive(Debug)]
 pub(crate) struct Gate(Option<Watched>);
 
-/// A file that is read again and again.
+/// A file that is reread periodically.
 #[derive(Debug)]
 struct Watched {
     path: PathBuf,
-    /// The keys, or what is wrong with the file.
+    /// The keys, or the error in the file.
     ring: Result<KeyRing, String>,
     looks: Option<Interval>,
 }
 
 impl Gate {
-    /// What it means that there is no key, unless only this host can connect. `may` is what anybody may do.
+    /// A warning that there is no key, unless only this host can connect. `may` says what anybody may do.
     pub(crate) fn warning(&self, listen: &[Zoned], may: &str) -> Option<String> {
         let is_open = self.0.is_none() && !listen.iter().all(|local| local.address.is_loopback());
         is_open.then(|| format!("without --key, whoever reaches these addresses can {may}"))
     }
 
-    /// The name of the peer's key, if there are keys. An error if it went while the peer waited.
+    /// The name of the peer's key, if there are keys. An error if the key was removed while the peer waited.
     pub(crate) fn admit(&self, association: &Association) -> Result<Option<String>, &'static str> {
         let Some(Watched { ring, .. }) = &self.0 else { return Ok(None) };
         let name = association.peer_key().and_then(|id| ring.as_ref().ok()?.name(id));
         name.map(|name| Some(name.to_owned())).ok_or(REVOKED)
     }
 
-    /// Waits for a change of the file. From then on `endpoint` accepts those with the keys that it has, or nobody if it has none
-    /// that can be read: whoever takes out the last key means just that. Gives a line that says so.
+    /// Waits for a change of the file. From then on `endpoint` accepts only peers with keys of the file, and nobody if it has no
+    /// readable key, since removing the last key means just that. Returns a line that says so.
     pub(crate) async fn changed(&mut self, endpoint: &Endpoint) -> String {
         let Some(watched) = &mut self.0 else { return std::future::pending().await };
         loop {
@@ -98,7 +98,7 @@ fn looks() -> Interval {
 }
 
 impl Watched {
-    /// The keys that there are now, if they are others than before.
+    /// The present keys, if they have changed.
     fn look(&mut self) -> Option<(SharedKeys, String)> {
         let now = KeyRing::read(&self.path);
         let now = now.map_err(|error| format!("{:#}", anyhow::Error::from(error)));

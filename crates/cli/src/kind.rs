@@ -1,4 +1,4 @@
-//! What kinds of files there are, and which command reads which.
+//! Kinds of files, and the command that reads each.
 
 use std::path::Path;
 
@@ -12,16 +12,16 @@ use crate::failure::{Failure, Outcome};
 pub(crate) enum Kind {
     /// A network and what is sent over it.
     Scenario,
-    /// What is varied in a scenario.
+    /// Variations of a scenario.
     Study,
-    /// What studies should show.
+    /// Statements about studies.
     Statements,
     /// Studies compared with each other, over papers.
     Comparisons,
 }
 
 impl Kind {
-    /// What a document is, by the keys that only such files have; a scenario where it has none of them.
+    /// The kind of a document, by keys that only such files have; a scenario if it has none of them.
     pub fn of(document: &Document) -> Self {
         let has = |keys: &[&str]| keys.iter().any(|key| document.has(&[Step::Key(key)]));
         if has(&["statements", "calculations", "defaults", "conclusions", "not_run"]) {
@@ -35,8 +35,8 @@ impl Kind {
         }
     }
 
-    /// Complains about a file of another kind, naming the command that reads it. What cannot be read, or might be of this
-    /// kind with mistakes in it, is left to the parser of that kind.
+    /// Fails for a file of another kind, naming the command that reads it. A file that cannot be read, or may be of this kind with
+    /// mistakes, is left to the parser of this kind.
     pub fn expect(self, path: &Path) -> Outcome {
         let Ok(document) = Document::read(path) else { return Ok(()) };
         let found = Self::of(&document);

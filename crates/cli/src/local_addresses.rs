@@ -1,4 +1,4 @@
-//! Where this host's routes towards a peer begin.
+//! Source addresses of this host's routes to a peer.
 
 use anyhow::{Error, anyhow};
 use polypath::source_address;
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::interfaces;
 use crate::zoned::{self, Zoned};
 
-/// The local address towards each of the peer's, each once. Fails if no address of the peer can be reached.
+/// The source address for each address of the peer, without duplicates. Fails if no address of the peer is reachable.
 pub(crate) fn towards(peer: &[Zoned]) -> Result<Vec<Zoned>, Failure> {
     let mut local = Vec::new();
     let mut unreachable = None;
@@ -24,7 +24,7 @@ pub(crate) fn towards(peer: &[Zoned]) -> Result<Vec<Zoned>, Failure> {
     }
 }
 
-/// What is wrong with the addresses of a peer before anything is tried.
+/// Checks the addresses of a peer before connecting.
 pub(crate) fn check_peer(peer: &[Zoned]) -> Result<(), Failure> {
     match peer.iter().find(|remote| remote.device.is_some() != remote.is_link_local()) {
         Some(Zoned { address, device: Some(device) }) => Err(Failure::usage(anyhow!(

@@ -8,6 +8,7 @@ mod doctor;
 mod failure;
 mod figure_args;
 mod help;
+mod hosts;
 mod interfaces;
 mod keys;
 mod kind;
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
     let code = match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // If nobody reads standard error any more, the exit code still says it.
+            // If standard error has been closed, the exit code still reports the failure.
             output::tell(format_args!("error: {failure}"));
             failure.exit_code()
         }
@@ -78,8 +79,8 @@ fn command() -> clap::Command {
     ))))
 }
 
-/// The command with options that take what begins with a minus and a digit for their value, and say themselves what is wrong
-/// with it. Otherwise it would be taken for another option.
+/// The command with options that accept values that begin with a minus and a digit, so that their own parsers report the error.
+/// Otherwise such a value would be taken for another option.
 fn reads_negative_numbers(command: clap::Command) -> clap::Command {
     let reads = |arg: clap::Arg| match arg.get_action().takes_values() && !arg.is_positional() {
         true => arg.allow_negative_numbers(true),

@@ -16,11 +16,11 @@ const ALIASES: [(&str, &str, &str); 10] = [
     ("export", "csv", "out"),
 ];
 
-/// Letters of options, in every command that has the option and not the letter.
+/// Short names of options, for every command that has the option without the letter.
 const LETTERS: [(&str, char); 6] =
     [("json", 'J'), ("port", 'p'), ("window", 'w'), ("from", 'B'), ("listen", 'B'), ("once", '1')];
 
-/// The command with all names.
+/// The command with all aliases.
 pub(crate) fn with_aliases(command: Command) -> Command {
     let name = command.get_name().to_owned();
     let taken: Vec<char> = command.get_arguments().filter_map(Arg::get_short).collect();

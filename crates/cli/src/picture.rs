@@ -5,19 +5,19 @@ use polypath_lab::figure::{
 };
 use polypath_sim::RunResult;
 
-/// What the picture shows.
+/// Content of the picture.
 pub(crate) struct DemoPicture<'a> {
-    /// What it is about.
+    /// Title.
     pub title: String,
     /// Names of the paths, with their capacity.
     pub paths: Vec<String>,
-    /// Most goodput that all paths together can have, in bit/s.
+    /// Maximum goodput of all paths together, in bit/s.
     pub ceiling_bit_s: f64,
     /// Name of each variant, its result, and its goodput per path in bit/s.
     pub variants: Vec<(&'a str, &'a RunResult, Vec<f64>)>,
 }
 
-/// Looks of the variants, and of the paths: no look is in both.
+/// Styles of the variants, and of the paths, without a style in both.
 const VARIANTS: [usize; 3] = [7, 1, 0];
 const PATHS: [usize; 4] = [2, 3, 5, 4];
 
@@ -69,7 +69,7 @@ impl DemoPicture<'_> {
         }
     }
 
-    /// What both panels have in common: an axis, and a line at the sum of the links.
+    /// The common parts of both panels: an axis, and a line at the sum of the links.
     fn panel(&self) -> Picture {
         Picture {
             title: String::new(),

@@ -1,4 +1,4 @@
-//! Files and folders that the user names: where one does not work, that is wrong usage, and said before any work.
+//! Files and directories that the user names: one that is unusable is wrong usage, reported before any work.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -25,7 +25,7 @@ pub(crate) fn check_file(file: &Path) -> Outcome {
     }
     let is_new = !file.exists();
     if is_pipe(file) {
-        // To open and close it would end its reader.
+        // Opening and closing it would end its reader.
         return Ok(());
     }
     match File::options().append(true).create(true).open(file) {
@@ -40,14 +40,14 @@ pub(crate) fn check_file(file: &Path) -> Outcome {
     }
 }
 
-/// What becomes of the content of a file that is opened for writing.
+/// What happens to the content of a file that is opened for writing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Before {
     Keep,
     Discard,
 }
 
-/// Opens a file for writing, or makes it. A named pipe without a reader is an error and not waited for.
+/// Opens a file for writing, creating it if necessary. A named pipe without a reader is an error, so that nothing waits for it.
 pub(crate) fn open_to_write(path: &Path, before: Before) -> anyhow::Result<File> {
     let cannot = || format!("cannot write {}", path.display());
     let mut options = File::options();
@@ -98,9 +98,9 @@ fn open_pipe(options: &mut fs::OpenOptions, path: &Path) -> anyhow::Result<File>
     Ok(options.open(path)?)
 }
 
-/// What went wrong while results were read or written.
+/// An error of reading or writing results.
 pub(crate) trait PlaceError: Into<anyhow::Error> {
-    /// Whether the place that the user named is the cause.
+    /// Whether the file or directory that the user named is the cause.
     fn is_usage(&self) -> bool;
 
     /// The failure of the command.
@@ -112,7 +112,7 @@ pub(crate) trait PlaceError: Into<anyhow::Error> {
     }
 }
 
-/// Whether another place would do.
+/// Whether another file or directory would help.
 fn is_place(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -2,7 +2,7 @@
 
 use polypath_lab::run::{Program, TestBed};
 
-/// Who runs scenarios with `test_bed` on this machine, which takes Linux.
+/// Runs scenarios with `test_bed` on this machine; Linux only.
 pub(crate) fn test_bed() -> &'static dyn TestBed {
     #[cfg(target_os = "linux")]
     return &crate::test_bed::Namespaces;
@@ -33,7 +33,7 @@ impl TestBed for NoTestBed {
     }
 }
 
-/// Its version and revision, and the machine it runs on: what stands beside results.
+/// Version, revision and machine, which are recorded with results.
 pub(crate) fn program() -> Program {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Program {

@@ -1,4 +1,4 @@
-//! How far runs have come.
+//! Progress of runs.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use polypath_lab::run::{Progress, Status};
 
 use crate::output;
 
-/// How much is said of the progress of runs.
+/// How much progress is printed.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct ProgressArgs {
     /// Print no progress, only results, warnings and errors
@@ -34,7 +34,7 @@ pub(crate) struct Bar {
     counts: Mutex<Counts>,
 }
 
-/// What lines for a log are made of.
+/// State of the lines for a log.
 #[derive(Default)]
 struct Counts {
     name: String,
@@ -43,7 +43,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Counts a run; a line if it completes a tenth.
+    /// Counts a run; returns a line if it completes a tenth.
     fn count(&mut self) -> Option<String> {
         let tenth = |done: usize| done * 10 / self.expected.max(1);
         let (before, now) = (tenth(self.done), tenth(self.done + 1));
@@ -53,7 +53,7 @@ impl Counts {
 }
 
 impl Bar {
-    /// Nothing is drawn where standard error is no terminal.
+    /// Nothing is drawn unless standard error is a terminal.
     pub fn new(args: ProgressArgs) -> Self {
         let target = match args.quiet {
             true => ProgressDrawTarget::hidden(),
@@ -72,7 +72,7 @@ impl Bar {
         Self { line: bar, args, counts: Mutex::default() }
     }
 
-    /// Begins anew, for a part of the work.
+    /// Restarts, for a part of the work.
     pub fn begin(&self, name: &str) {
         self.line.unset_length();
         self.line.reset();
@@ -80,12 +80,12 @@ impl Bar {
         *self.counts() = Counts { name: format!("{name}: "), ..Counts::default() };
     }
 
-    /// Lets something else be written.
+    /// Hides the line while something else is written.
     pub fn suspend(&self, write: impl FnOnce()) {
         self.line.suspend(write);
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&self) {
         self.line.finish_and_clear();
     }

@@ -11,7 +11,7 @@ use polypath_sim::Simulation;
 use crate::failure::{Failure, Outcome};
 use crate::output::tell;
 
-/// What the traces of a command take at most that others may connect to.
+/// Limits for the traces of a command that peers connect to.
 const LIMITS: Limits = Limits { traces: 10_000, bytes: 10_000_000_000 };
 
 /// The option.
@@ -22,22 +22,22 @@ pub(crate) struct QlogArgs {
     qlog: Option<PathBuf>,
 }
 
-/// The traces of a command, if it has any.
+/// The traces of a command, if requested.
 #[derive(Debug)]
 pub(crate) struct Qlog(Option<QlogDirectory>);
 
 impl QlogArgs {
-    /// Opens the folder for a command on the network, which never waits for its traces.
+    /// Opens the directory for a command on the network, which never blocks on its traces.
     pub(crate) fn of_network(&self) -> Result<Qlog, Failure> {
         self.open(WhenFull::LeaveOut, Limits::NONE)
     }
 
-    /// The same for a command that waits for peers, who begin as many associations as they like.
+    /// The same for a command that waits for peers, which may begin any number of associations.
     pub(crate) fn of_server(&self) -> Result<Qlog, Failure> {
         self.open(WhenFull::LeaveOut, LIMITS)
     }
 
-    /// Opens the folder for a simulation.
+    /// Opens the directory for a simulation.
     pub(crate) fn of_simulation(&self) -> Result<Qlog, Failure> {
         self.open(WhenFull::Wait, Limits::NONE)
     }

@@ -1,4 +1,4 @@
-//! Results for people.
+//! Results as text.
 
 use std::fmt::Write;
 
@@ -115,7 +115,7 @@ fn write_flows(out: &mut String, result: &RunResult, width: Width) -> std::fmt::
     })
 }
 
-/// Results of flows that no association carries.
+/// Results of flows without an association.
 fn write_background(out: &mut String, flows: &[FlowResult]) -> std::fmt::Result {
     for flow in flows {
         let name = in_pair(&flow.pair, &flow.name);
@@ -171,7 +171,7 @@ fn write_hosts(out: &mut String, hosts: &[HostResult], width: Width) -> std::fmt
     write_host_troubles(out, hosts)
 }
 
-/// What should not happen, if it did.
+/// Warnings about unexpected events.
 fn write_host_troubles(out: &mut String, hosts: &[HostResult]) -> std::fmt::Result {
     for host in hosts {
         let counts = [
@@ -244,12 +244,12 @@ fn write_execution(out: &mut String, result: &RunResult) -> std::fmt::Result {
     writeln!(out)
 }
 
-/// A name with that of its pair of hosts, where there are several.
+/// A name, with that of its pair of hosts if there are several.
 fn in_pair(pair: &str, name: &str) -> String {
     if pair.is_empty() { name.to_owned() } else { format!("{pair}/{name}") }
 }
 
-/// A number that a verdict rests on, with its unit; parts as per cent.
+/// A number of a verdict, with its unit; fractions as per cent.
 pub(crate) fn measured(number: f64, unit: &str) -> String {
     match unit {
         RELATIVE => format!("{:.2} %", number * 100.0),
@@ -258,7 +258,7 @@ pub(crate) fn measured(number: f64, unit: &str) -> String {
     }
 }
 
-/// Where a statement did not hold: in so many places of all, and at which one what was measured is.
+/// Where a statement did not hold: the number of places out of all, and the place of the measured value.
 pub(crate) fn decided_at(verdict: &str, place: &str, (count, all): (usize, usize)) -> String {
     format!("\n    {verdict} in {count} of {all} places; measured: {place}")
 }
@@ -268,7 +268,7 @@ pub(crate) fn rate(bit_s: f64) -> String {
     format!("{:.2} Mbit/s", bit_s / 1e6)
 }
 
-/// A time in the unit that suits it.
+/// A time in a suitable unit.
 fn seconds(seconds: f64) -> String {
     match seconds {
         0.0 => "0 s".to_owned(),

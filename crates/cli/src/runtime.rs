@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use crate::failure::Failure;
 use crate::zoned;
 
-/// How long associations may take to end by themselves when a command is done.
+/// How long associations may take to shut down when a command is done.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long their last packets may take to leave after that.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub(crate) struct Interruption(watch::Receiver<bool>);
 
 impl Interruption {
-    /// Waits for it.
+    /// Waits for the interruption.
     pub(crate) async fn happened(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|interrupted| *interrupted).await.is_err() {
@@ -32,8 +32,7 @@ impl Interruption {
 /// Threads of a command besides the main one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Threads {
-    /// One, for a single association: what hands in its messages and what sends them take turns at it anyway, and on two
-    /// threads they wait for each other.
+    /// One, for a single association: its user and its driver alternate anyway, and would wait for each other on two threads.
     One,
     /// One for each processor.
     All,
@@ -49,7 +48,7 @@ pub(crate) fn run<T>(
         builder.worker_threads(1);
     }
     let runtime = builder.enable_all().build().context("cannot start the asynchronous runtime")?;
-    // Dropping the runtime waits for threads that are at work on files, so that they remove what is incomplete.
+    // Dropping the runtime waits for threads that write files, so that they remove incomplete ones.
     runtime.block_on(async {
         let (interrupt, receiver) = watch::channel(false);
         let mut signals = Signals::new().context("cannot listen to signals")?;
@@ -63,7 +62,7 @@ pub(crate) fn run<T>(
     })
 }
 
-/// Binds; addresses that no endpoint can have are wrong usage, and what the system refuses is a matter of the machine.
+/// Binds an endpoint. Invalid addresses are wrong usage; a refusal of the system is a fault of the machine.
 pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
     builder.bind().map_err(|error| match error {
         BindError::LinkLocal(address) => Failure::Usage(zoned::without_interface(address)),
@@ -81,8 +80,8 @@ pub(crate) fn bind(builder: EndpointBuilder) -> Result<Endpoint, Failure> {
     })
 }
 
-/// Ends the endpoint of a command that is done. What is left to say goes out, so that peers learn of the end; but neither
-/// they nor a network that takes nothing can hold up the command, and an interruption makes it quick.
+/// Closes the endpoint of a command that is done. The last packets are sent, so that peers learn of the end, but neither peers
+/// nor the network can delay the command for long, and an interruption shortens the wait.
 pub(crate) async fn drain(endpoint: &Endpoint, interruption: &Interruption) {
     endpoint.stop_listening();
     tokio::select! {
@@ -92,11 +91,11 @@ pub(crate) async fn drain(endpoint: &Endpoint, interruption: &Interruption) {
         () = sleep(DRAIN) => {}
     }
     endpoint.close("the program ends");
-    // Whoever did not hear it finds out.
+    // Peers that miss it detect the end by their timers.
     let _ = timeout(LAST_WORDS, endpoint.idle()).await;
 }
 
-/// Signals that interrupt.
+/// The signals that interrupt.
 struct Signals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,

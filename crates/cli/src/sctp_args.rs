@@ -30,7 +30,7 @@ pub(crate) struct SctpArgs {
 }
 
 impl SctpArgs {
-    /// What the packets are carried in.
+    /// The carriers of the packets.
     pub(crate) fn carriers(&self) -> Carriers {
         if self.raw { Carriers::RawIp } else { Carriers::Udp }
     }
@@ -47,7 +47,7 @@ impl SctpArgs {
     }
 }
 
-/// Ports in words; without one of UDP, SCTP travels over IP itself.
+/// Ports in words; without a UDP port, SCTP runs over IP itself.
 pub(crate) fn ports(port: u16, udp_port: Option<u16>) -> String {
     match udp_port {
         None => format!("SCTP port {port} over IP"),

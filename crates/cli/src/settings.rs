@@ -25,15 +25,15 @@ pub(crate) fn changed(config: &AssociationConfig, changes: &[String]) -> Result<
     Ok(config)
 }
 
-/// Applies one change and checks that the outcome is still a configuration, so that an error names its change. Values are read
-/// as those of scenarios are.
+/// Applies one change and checks that the result is valid, so that an error names the change. Values have the syntax of
+/// scenarios.
 fn apply(mut document: Value, change: &str) -> Result<Value> {
     let Some((key, text)) = change.split_once('=') else {
         bail!("--set {change}: write it as KEY=VALUE");
     };
     let (key, text) = (key.trim(), text.trim());
     let place = find(&mut document, key).map_err(|error| error.context(format!("--set {key}")))?;
-    // `none` switches off what may be absent, and is the name of a value elsewhere.
+    // `none` unsets an optional key; for other keys it is a value.
     let before = std::mem::take(place);
     if text == "none" && serde_json::from_value::<AssociationConfig>(document.clone()).is_ok() {
         return Ok(document);
@@ -74,7 +74,7 @@ pub(crate) fn known_keys() -> Vec<String> {
     keys(&config)
 }
 
-/// Every key that leads to a value, with dots between its steps.
+/// Every key with a value, as a path with dots.
 fn keys(document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), document)];

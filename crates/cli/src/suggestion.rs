@@ -1,10 +1,10 @@
-//! What somebody may have meant who wrote what there is not.
+//! Suggestions for misspelt names.
 
-/// How alike two words have to be, of 1, for one to be a slip of the other.
+/// Minimum similarity, up to 1, of a word and its suggestion.
 const ALIKE: f64 = 0.7;
 
-/// The suggestion whose word is most like what was written, if that is alike at all. `known` has pairs of a word and what is
-/// suggested for it.
+/// The suggestion whose word is most similar to the given one, if any is similar enough. `known` has pairs of a word and its
+/// suggestion.
 pub(crate) fn nearest<'a>(
     written: &str,
     known: impl Iterator<Item = (&'a str, &'a str)>,

@@ -11,7 +11,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// On what runs take the time that they cost.
+/// The processors on which runs take the estimated time.
 pub(crate) fn threads(cost: &Cost, count: usize) -> String {
     let threads = match count {
         1 => "1 thread".to_owned(),

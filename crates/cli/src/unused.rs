@@ -1,4 +1,4 @@
-//! Addresses that the user named and that did nothing.
+//! Addresses that the user gave and that were not used.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,13 +13,13 @@ use crate::interfaces;
 pub(crate) struct Named<'a> {
     /// Of the peer.
     pub(crate) to: &'a [IpAddr],
-    /// Of this host; none if the user left the choice.
+    /// Of this host; empty if the user gave none.
     pub(crate) from: &'a [IpAddr],
-    /// What named the former and the latter.
+    /// The options for the former and the latter.
     pub(crate) options: [&'static str; 2],
 }
 
-/// An address that did nothing.
+/// An unused address.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Unused {
     address: IpAddr,
@@ -34,7 +34,7 @@ impl fmt::Display for Unused {
     }
 }
 
-/// Those that did nothing in the life of an association.
+/// Addresses that an association did not use.
 pub(crate) fn unused(named: Named<'_>, association: &Association) -> Vec<Unused> {
     let path = |path: PathStats| (path.local, path.remote, path.status);
     judge(named, &association.path_stats().into_iter().map(path).collect::<Vec<_>>())
@@ -60,13 +60,13 @@ fn judge(named: Named<'_>, paths: &[(IpAddr, IpAddr, PathStatus)]) -> Vec<Unused
     to.chain(from).collect()
 }
 
-/// Why an address did nothing.
+/// Why an address was not used.
 enum Silence {
     NoPath,
     NoAnswer,
 }
 
-/// What the paths of an address come to; nothing if one of them was answered.
+/// The reason from the paths of an address; `None` if the peer answered on one of them.
 fn last_word(paths: impl Iterator<Item = PathStatus>) -> Option<Silence> {
     let mut silence = Silence::NoPath;
     for status in paths {
@@ -78,7 +78,7 @@ fn last_word(paths: impl Iterator<Item = PathStatus>) -> Option<Silence> {
     Some(silence)
 }
 
-/// Why a path has carried no user data in either direction, in a sentence without its beginning; nothing if it has.
+/// Why a path has carried no user data in either direction, as the end of a sentence; `None` if it has carried some.
 fn why_idle(path: &PathStats) -> Option<&'static str> {
     if path.data_bytes_acked > 0 || path.data_bytes_received > 0 {
         return None;
@@ -120,7 +120,7 @@ impl fmt::Display for IdlePath {
     }
 }
 
-/// The paths of an association that carried nothing, beside one that did.
+/// The paths of an association that carried nothing, if another path did.
 pub(crate) fn idle_paths(association: &Association) -> Vec<IdlePath> {
     let paths = association.path_stats();
     if paths.iter().all(|path| why_idle(path).is_some()) {

@@ -1,7 +1,7 @@
-//! Addresses with an interface, as they are written: `10.1.0.2%wwan0`, `fe80::1%eth0` (RFC 4007 section 11).
+//! Addresses with an interface, in the form `10.1.0.2%wwan0`, `fe80::1%eth0` (RFC 4007 section 11).
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use anyhow::{Error, anyhow};
@@ -10,7 +10,7 @@ use polypath::{Endpoint, EndpointBuilder};
 /// Longest name of an interface in bytes (`IFNAMSIZ` of Linux, without its end).
 const LONGEST_NAME: usize = 15;
 
-/// An address, and the interface that it is bound to or means something at.
+/// An address, and the interface to which it is bound or local.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Zoned {
     pub(crate) address: IpAddr,
@@ -18,7 +18,7 @@ pub(crate) struct Zoned {
 }
 
 impl Zoned {
-    /// Whether the interface says which of several hosts is meant.
+    /// Whether the address is unique only together with its interface.
     pub(crate) fn is_link_local(&self) -> bool {
         matches!(self.address, IpAddr::V6(v6) if v6.is_unicast_link_local())
     }
@@ -45,19 +45,26 @@ impl FromStr for Zoned {
                 if name.len() > LONGEST_NAME
                     || name.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control()) =>
             {
-                Err(format!("{name:?} is no name of an interface (`ip link` shows them)"))
+                Err(format!("{name:?} is not the name of an interface (`ip link` shows them)"))
             }
             device => Ok(Self { address, device: device.map(str::to_owned) }),
         }
     }
 }
 
-/// What a text is that is no address.
+/// The error for a text that is not an address.
 fn no_address(text: &str) -> String {
-    match text.parse::<SocketAddr>() {
-        Ok(_) => format!("{text:?} is an address with a port: ports have options of their own"),
-        Err(_) if text.is_empty() => "an address is missing, before or behind a comma".to_owned(),
-        Err(_) => format!("{text:?} is not an IP address"),
+    let has_port = text.rsplit_once(':').is_some_and(|(host, port)| {
+        (!host.contains(':') || host.ends_with(']')) && port.parse::<u16>().is_ok()
+    });
+    if text.is_empty() {
+        "an address is missing, before or behind a comma".to_owned()
+    } else if has_port {
+        format!(
+            "{text:?} has a port: --port names the SCTP port, and --encapsulation-port the UDP port"
+        )
+    } else {
+        format!("{text:?} is not an IP address (`ip address` shows those of this host)")
     }
 }
 
@@ -79,7 +86,7 @@ pub(crate) fn builder(local: &[Zoned]) -> EndpointBuilder {
     })
 }
 
-/// What is wrong with a link-local address alone.
+/// The error for a link-local address without an interface.
 pub(crate) fn without_interface(address: IpAddr) -> Error {
     anyhow!(
         "{address} is a link-local address, which means something only at an interface: name that, too, as in \
@@ -115,14 +122,14 @@ mod tests {
     fn nonsense_is_refused_with_a_reason() {
         for (text, reason) in [
             ("10.1.0", "not an IP address"),
-            ("10.1.0.2:9899", "address with a port"),
-            ("[2001:db8::1]:9899", "address with a port"),
+            ("10.1.0.2:9899", "--encapsulation-port"),
+            ("[2001:db8::1]:9899", "has a port"),
             ("", "an address is missing"),
             ("%eth0", "an address is missing"),
             ("10.1.0.2%", "has to follow %"),
-            ("10.1.0.2%eth 0", "no name of an interface"),
-            ("10.1.0.2%a/b", "no name of an interface"),
-            ("10.1.0.2%sixteen-letters-", "no name of an interface"),
+            ("10.1.0.2%eth 0", "not the name of an interface"),
+            ("10.1.0.2%a/b", "not the name of an interface"),
+            ("10.1.0.2%sixteen-letters-", "not the name of an interface"),
         ] {
             let error = text.parse::<Zoned>().unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");

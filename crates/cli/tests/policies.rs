@@ -54,6 +54,26 @@ fn keys_are_found_by_their_parts() {
 }
 
 #[test]
+fn a_preset_is_found_with_what_it_sets() {
+    let (status, out, err) = policies(&["cmt-pf"]);
+    assert_eq!(status, Some(0), "{err}");
+    let (different, same) = out.split_once("Same as `cmt`:").expect("two parts");
+    let keys = |part: &str| -> Vec<String> {
+        part.lines().filter(|line| line.contains(" = ")).map(|line| line.trim().into()).collect()
+    };
+    assert_eq!(keys(different), ["failover.detection = \"pf-2\""]);
+    assert!(keys(same).contains(&"path_order = \"smallest-last-transmission\"".into()), "{out}");
+    let (_, out, _) = policies(&["cmt", "rto"]);
+    assert!(out.contains("rto.min") && !out.contains("path_order"), "{out}");
+    let (_, out, _) = policies(&["recommended", "--json"]);
+    let catalog: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(catalog["presets"].as_array().map(Vec::len), Some(1));
+    assert_eq!(catalog["policies"][0]["defaults"].as_object().map(serde_json::Map::len), Some(1));
+    let (status, _, err) = policies(&["recomended"]);
+    assert_eq!((status, err.contains("did you mean 'recommended'")), (Some(2), true), "{err}");
+}
+
+#[test]
 fn every_key_has_a_section_and_one_row_with_all_presets() {
     let (_, out, _) = policies(&["--json"]);
     let catalog: Value = serde_json::from_str(&out).expect("JSON");

@@ -68,6 +68,24 @@ fn a_study_is_run_drawn_exported_and_judged() {
 }
 
 #[test]
+fn replacing_the_tables_of_another_study_is_announced() {
+    let place = directory("study-replaced");
+    let study = study_in(&place, STUDY);
+    let out = place.join("out");
+    let run_here = |study: &Path| run(&["study", "run", text(study), "--out", text(&out)]);
+    let notice = "they will be replaced";
+    for _ in 0..2 {
+        let (code, _, err) = run_here(&study);
+        assert_eq!((code, err.contains(notice)), (Some(0), false), "{err}");
+    }
+    let other = place.join("other.toml");
+    fs::write(&other, STUDY.replacen("title = \"", "title = \"not ", 1)).expect("writable");
+    let (code, table, err) = run_here(&other);
+    assert_eq!((code, err.contains(notice)), (Some(0), true), "{err}");
+    assert!(table.contains("8 runs, 0 of them new"), "{table}");
+}
+
+#[test]
 fn shards_are_joined() {
     let place = directory("study-shards");
     let study = study_in(&place, STUDY);

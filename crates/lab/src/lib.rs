@@ -1,9 +1,9 @@
-//! The laboratory: studies of scenarios, run on all cores, with results, statistics, pictures and verdicts.
+//! Studies of scenarios, run on all cores, with results, statistics, figures and verdicts.
 //!
-//! A [`study`] says what is varied, measured and drawn. [`run`] makes its runs and adds each to a journal as soon as it is
-//! over; [`results`] are tables made from the journal. [`stats`] has means and intervals, [`verdict`] judges statements by them, and
-//! [`figure`] draws. A [`paper`] is studies and statements; to [`reproduce`] it is to run and judge all of them, and to
-//! write a [`report`]. A [`random`] sample runs networks that nobody chose, and has no study.
+//! A [`study`] defines what is varied, measured and drawn. [`run`] makes its runs and records each in a journal as soon as it is
+//! finished; [`results`] are tables made from the journal. [`stats`] has means and intervals, [`verdict`] judges statements by them, and
+//! [`figure`] draws. A [`paper`] has studies and statements; [`reproduce`] runs and judges all of them, and writes
+//! a [`report`]. A [`random`] sample runs random networks instead of a study.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

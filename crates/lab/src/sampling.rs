@@ -1,8 +1,7 @@
-//! More runs where a statement is undecided, until all are decided or enough was spent.
+//! Adds runs where a statement is undecided, until all are decided or the budget is used up.
 //!
-//! Whoever looks at an interval again and again, and stops when it says something, is misled more often than the interval
-//! promises. The intervals here hold for all numbers of runs together ([`Confidence::Always`]), so that it does not matter
-//! when somebody looks or why runs end.
+//! Stopping as soon as an interval gives an answer misleads more often than the interval promises. The intervals here are valid for
+//! all numbers of runs together ([`Confidence::Always`]), whenever they are inspected and whatever ends the runs.
 //!
 //! [`Confidence::Always`]: crate::stats::Confidence::Always
 
@@ -14,13 +13,13 @@ use crate::run::{Finish, Request, RunError, Summary, run_study};
 use crate::study::Study;
 use crate::verdict::{Judgement, Statement, Verdict, judge};
 
-/// By how much the runs of an undecided point grow each time.
+/// Factor by which the runs of an undecided point grow each time.
 const GROWTH: f64 = 1.5;
 
-/// What ends the work where statements stay undecided.
+/// Limits if statements remain undecided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caps {
-    /// Most runs of each configuration.
+    /// Maximum number of runs of each configuration.
     pub max_runs: u32,
 }
 
@@ -29,15 +28,15 @@ pub struct Caps {
 pub enum Ended {
     /// Every statement is decided.
     Decided,
-    /// What is undecided has the most runs that were allowed.
+    /// Undecided statements have the maximum number of runs.
     MostRuns,
-    /// The time of processors that was allowed is used up.
+    /// The budget of processor time is used up.
     Budget,
-    /// Somebody stopped it.
+    /// It was interrupted.
     Stopped,
 }
 
-/// What came out.
+/// Results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sampled {
     /// Of the last runs; `new` and `wall_s` are of all of them.
@@ -48,7 +47,7 @@ pub struct Sampled {
     pub undecided: Vec<String>,
 }
 
-/// Why it cannot be done.
+/// Why statements cannot be decided.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplingError {
     /// Runs cannot be made.

@@ -286,8 +286,12 @@ fn distribution<T: Quantity>(text: &str, steps: f64) -> Result<Distribution<T>> 
     let numbers: Vec<f64> = numbers
         .split(',')
         .map(|number| {
-            number.parse().map_err(|error| {
-                FlowSpecError::about(text, format_args!("`{number}` is no number: {error}"))
+            number.parse().map_err(|_| {
+                let why = format_args!(
+                    "`{number}` is not a number: write constX, uniformA,B, expMEAN or paretoMIN,SHAPE, for example \
+                     const25 or exp1000"
+                );
+                FlowSpecError::about(text, why)
             })
         })
         .collect::<Result<_>>()?;
@@ -390,7 +394,7 @@ mod tests {
             ("const1", "write it as RATE:SIZE"),
             ("const1:const1:const1", "write it as RATE:SIZE"),
             ("const1:const0", "sends nothing"),
-            ("constx:const1", "is no number"),
+            ("constx:const1", "is not a number"),
             ("normal5,2:const9", "write constX"),
             ("const-1:const9", "write constX"),
             ("const1:const9:unordered=2", "from 0 to 1"),

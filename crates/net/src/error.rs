@@ -126,10 +126,10 @@ fn remedy(error: &io::Error) -> &'static str {
             ", since no interface of this host has the address: name one that an interface has (`ip address` shows them)"
         }
         io::ErrorKind::AddrInUse => {
-            ", since another program has the port: end it or take another port"
+            ", since another program uses the port: stop it, or choose another port"
         }
         io::ErrorKind::PermissionDenied => {
-            ", since ports below 1024 need privileges: take another port"
+            ", since ports below 1024 need privileges: choose another port"
         }
         _ => "",
     }
@@ -242,7 +242,7 @@ pub enum AssociationError {
     /// The peer's host reports by ICMP that SCTP is unreachable there (RFC 9260 section 10, ICMP8): the UDP port is closed, or
     /// no SCTP runs over IP.
     #[error(
-        "nobody takes SCTP at the peer's address: the other program does not run there, or uses something else"
+        "no program accepts SCTP at the peer's address: it is not running, or uses another UDP port or carrier"
     )]
     ProtocolUnreachable,
     /// The endpoint or its runtime has ended.

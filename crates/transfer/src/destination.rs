@@ -23,10 +23,12 @@ pub enum FileError {
     #[error("{0:?} is a directory there")]
     IsDirectory(String),
     /// A file has that name and is to be kept.
-    #[error("{0:?} exists there already")]
+    #[error("{0:?} exists there already; the receiver replaces it only with --overwrite")]
     Exists(String),
     /// A file of that name and size is there, with other content.
-    #[error("{0:?} exists there already, with other content")]
+    #[error(
+        "{0:?} exists there already, with other content; the receiver replaces it only with --overwrite"
+    )]
     Differs(String),
     /// A part of the path is there and is no directory, for example a symbolic link.
     #[error("{0:?} is there and is no directory")]

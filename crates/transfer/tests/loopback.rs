@@ -146,7 +146,10 @@ async fn what_is_refused_does_not_concern_the_others() {
     let report = sender.into_report();
     assert!(!report.complete && report.error.is_none(), "{report:?}");
     let error = |place: usize| report.files[place].error.clone().unwrap();
-    assert_eq!(error(0), "refused by the receiver: \"old\" exists there already");
+    assert_eq!(
+        error(0),
+        "refused by the receiver: \"old\" exists there already; the receiver replaces it only with --overwrite"
+    );
     assert!(error(1).contains("gone"), "{}", error(1));
     assert!(error(2).contains("begins with a dot"), "{}", error(2));
     assert_eq!(told.lock().unwrap().len(), 5, "one of four begins");

@@ -1,4 +1,4 @@
-//! `polypath bmin`: how large buffers have to be.
+//! `polypath bmin`: the minimum size of buffers.
 
 use std::fmt::Write;
 use std::str::FromStr;
@@ -62,7 +62,7 @@ impl FromStr for PathArgument {
     }
 }
 
-/// The answer.
+/// The result.
 #[derive(Debug, Serialize)]
 struct Answer {
     paths: Vec<PathAnswer>,
@@ -70,9 +70,9 @@ struct Answer {
     rate_bit_s: u64,
     max_rtt_s: f64,
     max_rto_s: f64,
-    /// Least buffer that covers fast retransmissions.
+    /// Smallest buffer that covers fast retransmissions.
     fast_retransmission_bytes: u64,
-    /// Least buffer that covers timeouts.
+    /// Smallest buffer that covers timeouts.
     timeout_bytes: u64,
 }
 
@@ -87,7 +87,7 @@ struct PathAnswer {
     window_allows_bit_s: Option<u64>,
 }
 
-/// Computes it.
+/// Computes and prints the sizes.
 pub(crate) fn run(args: &Args) -> Outcome {
     let answer = answer(args).map_err(Failure::usage)?;
     let text = match args.json {

@@ -1,4 +1,4 @@
-//! What ends runs that are made until statements are decided.
+//! Limits of runs that are added until statements are decided.
 
 use std::num::NonZeroU32;
 
@@ -23,12 +23,12 @@ fn hours(text: &str) -> Result<f64, String> {
 }
 
 impl CapArgs {
-    /// Most runs.
+    /// Maximum number of runs.
     pub fn caps(self) -> Caps {
         Caps { max_runs: self.max_runs.get() }
     }
 
-    /// The budget, if there is one.
+    /// The budget, if set.
     pub fn budget(self) -> Option<Budget> {
         self.budget.map(|hours| Budget::of_seconds(hours * 3600.0))
     }

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     file: PathBuf,
 }
 
-/// Reads the file as it would be read for running, and says what it is.
+/// Reads the file as a run would, and prints what it is.
 pub(crate) fn run(args: &Args) -> Outcome {
     let text = check(&args.file).map_err(Failure::usage)?;
     output::print(format!("{}: {text}\n", args.file.display()).as_bytes())
@@ -84,7 +84,7 @@ fn scenario(document: &Document) -> Result<String, DocumentError> {
     })
 }
 
-/// So many of them.
+/// A number with its noun.
 fn number(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -10,19 +10,19 @@ use crate::output;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The script asks the program for completions, among them the keys of --set and the presets, so it stays right when the program is
-replaced.
+The script asks the program for completions, among them the keys of --set and the presets, so it stays correct after an
+update.
 
 Examples:
   polypath completions bash > ~/.local/share/bash-completion/completions/polypath
   polypath completions zsh > ~/.zfunc/_polypath
   polypath completions fish > ~/.config/fish/completions/polypath.fish")]
 pub(crate) struct Args {
-    /// The shell [default: the one that runs]
+    /// The shell [default: the current one]
     shell: Option<Shell>,
 }
 
-/// Name of the variable by which the script tells the program what to complete.
+/// Environment variable in which the script passes what to complete.
 pub(crate) const VARIABLE: &str = "POLYPATH_COMPLETE";
 
 /// Prints the script.

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parse)]
     seed: u64,
-    /// Change a value of the scenario (scenarios/demo.toml); can be given again
+    /// Change a value of the scenario (scenarios/demo.toml); repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -50,12 +50,12 @@ struct Variant {
 const VARIANTS: [Variant; 3] = [
     Variant {
         name: "one path",
-        about: "SCTP as in RFC 9260: data takes the primary path, the other one stands by",
+        about: "SCTP as in RFC 9260: data takes the primary path; the other path is a backup",
         edits: &["sctp.preset=rfc9260"],
     },
     Variant {
         name: "naive multipath",
-        about: "data takes both paths, acknowledgements are understood as if it were one",
+        about: "data takes both paths; acknowledgements are interpreted as on one path",
         edits: &[
             "sctp.policies.fast_retransmit.split=off",
             "sctp.policies.cwnd_update=normal",
@@ -65,7 +65,7 @@ const VARIANTS: [Variant; 3] = [
     },
     Variant {
         name: "CMT",
-        about: "both paths, with split fast retransmit, window growth per path and delayed acks made for it",
+        about: "both paths, with split fast retransmit, cwnd growth per path and delayed acks for CMT",
         edits: &[],
     },
 ];
@@ -147,7 +147,7 @@ fn picture<'a>(scenario: &Scenario, results: &'a [RunResult]) -> DemoPicture<'a>
     }
 }
 
-/// Names of the paths with what they offer.
+/// Names of the paths with their rates and delays.
 fn path_names(scenario: &Scenario) -> Vec<String> {
     let paths = scenario.network.paths().iter();
     paths
@@ -160,7 +160,7 @@ fn goodput_on(result: &RunResult, path: &str) -> f64 {
     result.paths.iter().filter(|p| p.name == path).map(|p| p.goodput_bit_s).sum()
 }
 
-/// User data that all bottlenecks together can carry, in bit/s: what headers leave of each packet.
+/// User data that all bottlenecks together can carry, in bit/s, after the headers of each packet.
 fn ceiling_bit_s(scenario: &Scenario) -> f64 {
     /// Headers of IPv4, SCTP and a DATA chunk.
     const HEADERS: u64 = 20 + 12 + 16;

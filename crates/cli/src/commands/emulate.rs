@@ -35,21 +35,21 @@ pub(crate) struct Args {
     /// Scenario file
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
-    /// Run a command of the shell on an external host; can be given again. One that ends with & runs until the others
-    /// have ended
+    /// Run a shell command on an external host; repeatable. A command that ends with & runs until the
+    /// others have ended
     #[arg(long, value_name = "HOST=COMMAND")]
     exec: Vec<Program>,
     /// End after this time at the latest
     #[arg(long, value_name = "TIME")]
     duration: Option<Duration>,
-    /// Share of the time that the emulation may lag behind the clock by more than 1 ms before its
+    /// Fraction of the time for which the emulation may lag behind the clock by more than 1 ms before its
     /// result is rejected
     #[arg(long, value_name = "PART", default_value = "1 %")]
     allow_behind: Fraction,
     /// Seed of the random numbers of links and simulated flows, in place of the scenario's
     #[arg(long, value_name = "N", value_parser = seed::parse)]
     seed: Option<u64>,
-    /// Change a value of the scenario; can be given again
+    /// Change a value of the scenario; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Print the result as JSON; the output of programs then goes to standard error
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     judge(&outcome, interrupted.load(Ordering::Relaxed) && !args.exec.is_empty())
 }
 
-/// What must not pass as a success.
+/// Reasons why the result is invalid or a program failed.
 fn judge(outcome: &Emulated, was_interrupted: bool) -> Outcome {
     if let Some(objection) = outcome.verdict.objection() {
         return Err(Failure::Failed(anyhow!("invalid: {objection}")));
@@ -119,7 +119,7 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// A flag that interruptions set. Further ones change nothing: whatever happens, namespaces have to be removed.
+/// A flag that the first interruption sets. Further ones have no effect, since namespaces have to be removed.
 fn interruption() -> anyhow::Result<&'static AtomicBool> {
     static INTERRUPTED: AtomicBool = AtomicBool::new(false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

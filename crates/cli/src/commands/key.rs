@@ -13,8 +13,8 @@ use crate::output;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A file has a line for each key: a name, a space, and 32 to 128 hexadecimal digits; # begins a comment. Only its owner
-may have access to it (chmod 600). Both sides need the key; the name may differ. A receiver takes every key of its file.
-It reads the file again when it changes: a key whose line was taken out begins no association any more. Keys authenticate the peer and protect data against changes. They do not encrypt: anybody on the path can read the data.
+may have access to it (chmod 600). Both sides need the key; the name may differ. A receiver accepts every key of its file
+and rereads the file when it changes: a key whose line was removed is no longer accepted. Keys authenticate the peer and protect data against changes. They do not encrypt: anybody on the path can read the data.
 
 Examples:
   polypath key new alice.key
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Make a file with a new key, which only its owner can read
+    /// Create a file with a new key, readable by its owner only
     New(New),
 }
 
@@ -44,7 +44,7 @@ struct New {
     /// The key file; an existing file is never replaced
     #[arg(default_value = "polypath.key", value_name = "FILE")]
     file: PathBuf,
-    /// Name of the key: letters, digits and . - _ @ [default: the name of the file without its end]
+    /// Name of the key: letters, digits and . - _ @ [default: the name of the file without its extension]
     #[arg(long)]
     name: Option<String>,
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         (Some(name), _) => name.clone(),
         (None, Some(stem)) => stem.to_string_lossy().into_owned(),
         (None, None) => {
-            return Err(Failure::Usage(anyhow!("{} is no name of a file", file.display())));
+            return Err(Failure::Usage(anyhow!("{} is not the name of a file", file.display())));
         }
     };
     KeyRing::create(file, &name).map_err(failure)?;

@@ -16,7 +16,7 @@ Examples:
   polypath man target/man
   polypath man --markdown > docs/cli.md")]
 pub(crate) struct Args {
-    /// Directory for a manual page (section 1) of each command; it is made if it is missing
+    /// Directory for a manual page (section 1) of each command; created if necessary
     #[arg(value_name = "DIR", required_unless_present = "markdown")]
     directory: Option<PathBuf>,
     /// Print the page of the documentation
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(())
 }
 
-/// The command line with what clap adds, without the subcommands `help`.
+/// The command line with the options that clap adds, but without its `help` subcommands.
 fn built() -> Command {
     let mut command = crate::command().disable_help_subcommand(true);
     command.build();
@@ -134,7 +134,7 @@ fn section(page: &mut String, path: &str, command: &Command) {
     }
 }
 
-/// Whether every command has it.
+/// Whether every command has the option.
 fn is_common(arg: &Arg) -> bool {
     arg.is_hide_set() || matches!(arg.get_id().as_str(), "help" | "version")
 }
@@ -179,7 +179,7 @@ fn argument(arg: &Arg) -> String {
     text
 }
 
-/// Text of which Markdown makes nothing else.
+/// Text with the characters escaped that Markdown would interpret.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut is_code = false;

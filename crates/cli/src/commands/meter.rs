@@ -12,6 +12,7 @@ use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::{Failure, Outcome};
+use crate::hosts;
 use crate::keys::Gate;
 use crate::local_addresses;
 use crate::meter::capture::Capture;
@@ -19,18 +20,18 @@ use crate::meter::client::{Target, measure};
 use crate::meter::gain::Broken;
 use crate::meter::options::{self, ClientOptions, FormatOptions, Transport};
 use crate::meter::reporter::Reporter;
-use crate::meter::{gain, hosts, numbers};
+use crate::meter::{gain, numbers};
 use crate::output::{self, PeerLines, tell};
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
 use crate::transfer::progress::peer_of;
 use crate::zoned::{self, Zoned};
 
-/// Associations that wait to be served.
+/// Maximum number of associations that wait to be accepted.
 const BACKLOG: usize = 16;
 /// How long the reports of an interrupted server wait for their reader.
 const LAST_REPORTS: Duration = Duration::from_secs(2);
-/// What it means to listen without a key.
+/// What anybody can do if the server has no key.
 const ANYBODY_MAY: &str = "measure with this server, which takes its processor and its links";
 
 /// Arguments.
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     side: Side,
 }
 
-/// Which end.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 enum Side {
     /// Wait for clients, and measure with them
@@ -157,7 +158,7 @@ async fn measure_all(
                 Some(document) => *document,
                 None => options.unconnected(&failure),
             };
-            // What one path carried says nothing of all of them.
+            // The result of a single path does not count for all paths.
             document.end.thresholds = options.requirements.required().judge(&End::default());
             (document, Err(failure))
         }
@@ -178,14 +179,14 @@ async fn measure_all(
     }
 }
 
-/// Whom to measure with, and what each path carries alone if that matters.
+/// The server to measure with, and the results of each path alone if they are required.
 async fn prepare(
     options: &ClientOptions,
     (capture, observer): (Option<Arc<Capture>>, Option<Arc<dyn Observer>>),
     reporter: &Reporter,
     interruption: &Interruption,
 ) -> Result<(Target, Vec<Alone>), Broken> {
-    let to = hosts::resolve(&options.hosts, &options.family).await?;
+    let to = hosts::resolve(&options.hosts, |address| options.family.includes(address)).await?;
     local_addresses::check_peer(&to)?;
     let bind = &options.transport.bind;
     let from = if bind.is_empty() { local_addresses::towards(&to)? } else { bind.clone() };
@@ -224,7 +225,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             .attach(zoned::builder(&addresses), "meter server")
             .port(args.transport.port)
             .carriers(args.transport.carriers())
-            .encapsulation_port(args.transport.encap_port)
+            .encapsulation_port(args.transport.encapsulation_port)
             .config(config)
             .listen(BACKLOG);
         let endpoint = runtime::bind(builder)?;
@@ -245,7 +246,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
     qlog.end(outcome)
 }
 
-/// What became of a client.
+/// Outcome of a client.
 struct Ended {
     /// Whether a measurement started.
     started: bool,
@@ -297,7 +298,7 @@ async fn serve(
     Ok(())
 }
 
-/// The outcome of a measurement; nothing if none started.
+/// The outcome of a measurement; `None` if none started.
 fn conclude(ended: Result<Ended, JoinError>) -> Option<Outcome> {
     match ended {
         Ok(Ended { started: false, .. }) => None,

@@ -33,7 +33,7 @@ use crate::failure::Outcome;
 
 pub(crate) use completions::VARIABLE as COMPLETION;
 
-/// What to do.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show one path, naive multipath and CMT side by side, with a picture
@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Receive(receive::Args),
     /// Send files over all paths
     Send(send::Args),
-    /// Make keys for authentication
+    /// Create keys for authentication
     Key(key::Args),
     /// Report what this machine supports, and how to fix what it does not
     Doctor(doctor::Args),
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Stack(stack::Args),
     /// List every policy of the stack: keys, values, presets
     Policies(policies::Args),
-    /// Compute how large buffers have to be for given paths
+    /// Compute the minimum size of buffers for given paths
     Bmin(bmin::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
@@ -82,7 +82,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     pub fn run(self) -> Outcome {
         match self {
             Self::Demo(args) => demo::run(&args),

@@ -25,25 +25,25 @@ use crate::transfer::shares::SharesArgs;
 use crate::transfer::summary::Summary;
 use crate::zoned::{self, Zoned};
 
-/// Associations that wait to be served.
+/// Maximum number of associations that wait to be accepted.
 const BACKLOG: usize = 16;
 
-/// How long the summary of the only sender waits for its reader.
+/// How long the summary of the only sender may wait for the reader of standard output.
 const WITHOUT_END: Duration = Duration::MAX;
 /// The same for the summaries of all after an interruption.
 const INTERRUPTED: Duration = Duration::from_secs(2);
-/// Why others do not take the place of the only sender while it is away.
+/// Reason for refusing other senders while the only sender is expected back.
 const OTHERS_TURN: &str = "the receiver waits for another sender to connect again";
-/// What it means to listen without a key.
-const ANYBODY_MAY: &str = "send files here, and whoever is on the way can read and change them";
+/// What anybody can do if the receiver has no key.
+const ANYBODY_MAY: &str = "send files here, and anybody on the path can read and change them";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Files are written under a hidden name and get their own when they are complete, verified and on the disk. What is \
-incomplete (.polypath-....part) is kept for its sender, which goes on from there; see --keep-incomplete. Names are plain, or \
-paths below the directory; a file that exists is kept unless --overwrite is given, and a name that begins with a dot is \
-refused unless --hidden is. A file that is there already with the same content is not sent again.
+A file is written under a hidden name (.polypath-....part) and gets its own name when it is complete, verified and on disk. \
+An incomplete file is kept, so that its sender can resume; see --keep-incomplete. Names are plain, or paths below the \
+directory. An existing file is kept unless --overwrite is given, and a name that begins with a dot is refused unless \
+--hidden is given. A file that exists with the same content is not sent again.
 
 Examples:
   polypath receive --listen 192.0.2.1,198.51.100.1 --out downloads
@@ -84,7 +84,7 @@ pub(crate) struct Args {
     shares: SharesArgs,
 }
 
-/// Which files are taken.
+/// Files to accept.
 #[derive(Debug, clap::Args)]
 struct Taste {
     /// Replace files that exist and have other content
@@ -271,11 +271,11 @@ async fn serve(
     Err(Failure::Interrupted)
 }
 
-/// The only sender that is served, which may lose its association and connect again.
+/// The only sender that is served; it may reconnect after it has lost its association.
 #[derive(Debug)]
 struct Only {
     patience: Duration,
-    /// Until when its return is waited for.
+    /// Time until which it may reconnect.
     until: Option<Instant>,
     /// Its key, if senders have keys, once it has connected.
     key: Option<Option<String>>,
@@ -286,7 +286,7 @@ impl Only {
         Self { patience: Duration::from_secs(wait_for), until: None, key: None }
     }
 
-    /// Whether whoever connects is the sender that is to be served, which is no longer waited for then.
+    /// Whether a new association is that of the expected sender; if so, the wait ends.
     fn is_expected(&mut self, key: &Result<Option<String>, &'static str>) -> bool {
         match (&self.key, key) {
             (Some(expected), Ok(key)) if expected != key => return false,
@@ -298,9 +298,9 @@ impl Only {
         true
     }
 
-    /// Begins to wait for its return.
+    /// Begins to wait for it to reconnect.
     fn wait(&mut self) {
-        // A time that no clock reaches is none.
+        // A time beyond the range of the clock means no limit.
         self.until = Instant::now().checked_add(self.patience);
     }
 
@@ -308,7 +308,7 @@ impl Only {
         format!("waiting {} s for the sender to connect again", self.patience.as_secs())
     }
 
-    /// Waits until it is too late to return.
+    /// Waits until the time to reconnect is over.
     async fn is_late(only: Option<&Self>) {
         match only.and_then(|only| only.until) {
             Some(until) => sleep_until(until).await,
@@ -317,12 +317,12 @@ impl Only {
     }
 }
 
-/// What became of the sessions. What goes wrong with one, or with telling of it, does not concern the others.
+/// Outcomes of the sessions. A failure of one, or of writing its summary, does not affect the others.
 struct Reports {
     /// Standard output, if summaries go there.
     json: Option<Outlet>,
     incomplete: usize,
-    /// The first.
+    /// The first failure.
     failure: Option<Failure>,
 }
 
@@ -349,7 +349,7 @@ impl Reports {
         }
     }
 
-    /// The outcome, when the summaries are written or their reader has taken nothing for `patience`.
+    /// The outcome, once the summaries are written or their reader has read nothing for `patience`.
     fn outcome(mut self, progress: &Progress, patience: Duration) -> Outcome {
         if let Some(json) = self.json.take() {
             json.flush(patience);
@@ -363,7 +363,7 @@ impl Reports {
     }
 }
 
-/// Hands a summary over. An error may be that of an earlier one.
+/// Queues a summary. The error may be that of an earlier one.
 fn print(summary: &Summary, json: &Outlet) -> Outcome {
     json.put(summary.to_json()?.into_bytes());
     output::failure_of(json)
@@ -419,7 +419,7 @@ async fn session(
     Ended { summary, may_return }
 }
 
-/// Why a session ends before its time.
+/// Why a session ends early.
 async fn broken_off(refused: Option<&'static str>, interruption: &Interruption) -> &'static str {
     match refused {
         Some(reason) => reason,

@@ -11,6 +11,7 @@ use polypath_units::BitRate;
 
 use crate::connecting;
 use crate::failure::{Failure, Outcome};
+use crate::hosts::{self, Host};
 use crate::local_addresses;
 use crate::output;
 use crate::qlog::{Qlog, QlogArgs};
@@ -26,12 +27,13 @@ use crate::zoned::{self, Zoned};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The receiver verifies each file by its SHA-256 and says when it is on the disk; only then it counts as sent. It keeps what \
-came of a file when a transfer ends early: the same command goes on from there, and files that arrived whole are not sent \
-again. A directory is sent with all that is below it; symbolic links in it are left out.
+The receiver verifies each file by its SHA-256 and reports when it is on disk; only then does it count as sent. If a \
+transfer ends early, the receiver keeps what has arrived, and the same command resumes; files that arrived whole are not \
+sent again. A directory is sent recursively; symbolic links in it are left out.
 
 Examples:
   polypath send film.mkv --to 192.0.2.1
+  polypath send film.mkv --to server.example.net
   polypath send a.iso b.iso --from 10.0.0.2,10.1.0.2 --to 192.0.2.1,198.51.100.1
   polypath send film.mkv --to 192.0.2.1 --from 10.0.0.2%eth0,10.1.0.2%wwan0
   polypath send film.mkv --to 192.0.2.1 --key alice.key
@@ -40,15 +42,15 @@ Examples:
   polypath send film.mkv --to 192.0.2.1 --raw
   polypath send big.tar --to 192.0.2.1 --preset rfc9260 --set policies.rto.min='200 ms' --json")]
 pub(crate) struct Args {
-    /// Files and directories to send; - is standard input, which wants --name
+    /// Files and directories to send; - is standard input, which needs --name
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Name of standard input at the receiver
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Addresses of the receiver, separated by commas; the handshake brings its other addresses
-    #[arg(long, value_name = "ADDR", value_delimiter = ',', required = true)]
-    to: Vec<Zoned>,
+    /// Addresses or names of the receiver, separated by commas; the receiver lists its other addresses in the handshake
+    #[arg(long, value_name = "HOST", value_delimiter = ',', required = true)]
+    to: Vec<Host>,
     /// Local addresses, separated by commas; with %DEV, bound to that interface [default: source
     /// addresses of the routes to the receiver]
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
@@ -125,16 +127,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let batch = args.batch()?;
     let send_buffer = config.send_buffer_bytes;
-    local_addresses::check_peer(&args.to)?;
-    let local =
-        if args.from.is_empty() { local_addresses::towards(&args.to)? } else { args.from.clone() };
     let qlog = args.qlog.of_network()?;
     let outcome = runtime::run(Threads::One, async |interruption| {
-        let home = Home::new(&qlog, args, local)?;
+        let to = tokio::select! {
+            to = hosts::resolve(&args.to, |_| true) => to?,
+            () = interruption.happened() => return Err(Failure::Interrupted),
+        };
+        let home = Home::new(&qlog, args, to)?;
         let endpoint = home.endpoint();
         let begin = Instant::now();
         let connected = tokio::select! {
-            connected = connect(&endpoint, args, config.clone()) => connected,
+            connected = home.connect(&endpoint, config.clone()) => connected,
             () = interruption.happened() => Err(Failure::Interrupted),
         };
         let result = match connected {
@@ -157,17 +160,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     qlog.end(outcome)
 }
 
-/// Where this host is: its endpoint, at addresses that may change.
+/// This host and the receiver: an endpoint at local addresses that may change, and where it connects to.
 struct Home<'a> {
     qlog: &'a Qlog,
     args: &'a Args,
+    to: Vec<Zoned>,
     state: Mutex<(Vec<Zoned>, Endpoint)>,
 }
 
 impl<'a> Home<'a> {
-    fn new(qlog: &'a Qlog, args: &'a Args, local: Vec<Zoned>) -> Result<Self, Failure> {
+    fn new(qlog: &'a Qlog, args: &'a Args, to: Vec<Zoned>) -> Result<Self, Failure> {
+        local_addresses::check_peer(&to)?;
+        let local = match args.from.as_slice() {
+            [] => local_addresses::towards(&to)?,
+            named => named.to_vec(),
+        };
         let endpoint = bind(qlog, args, &local)?;
-        Ok(Self { qlog, args, state: Mutex::new((local, endpoint)) })
+        Ok(Self { qlog, args, to, state: Mutex::new((local, endpoint)) })
     }
 
     fn endpoint(&self) -> Endpoint {
@@ -179,7 +188,7 @@ impl<'a> Home<'a> {
         if !self.args.from.is_empty() {
             return Ok(());
         }
-        let local = local_addresses::towards(&self.args.to)?;
+        let local = local_addresses::towards(&self.to)?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.0 != local {
             let endpoint = bind(self.qlog, self.args, &local)?;
@@ -187,23 +196,23 @@ impl<'a> Home<'a> {
         }
         Ok(())
     }
+
+    async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        config: AssociationConfig,
+    ) -> Result<Association, Failure> {
+        let sctp = &self.args.sctp;
+        let whom = format!("{}, {}", zoned::list(&self.to), sctp.ports(sctp.encapsulation_port));
+        let peer = sctp.peer(&zoned::addresses(&self.to));
+        let patience = Duration::from_secs(self.args.connect_timeout);
+        connecting::connect(endpoint, &peer, config, patience, &whom).await
+    }
 }
 
 fn bind(qlog: &Qlog, args: &Args, local: &[Zoned]) -> Result<Endpoint, Failure> {
     let builder = qlog.attach(zoned::builder(local), "send").encapsulation_port(0);
     runtime::bind(builder.carriers(args.sctp.carriers()))
-}
-
-async fn connect(
-    endpoint: &Endpoint,
-    args: &Args,
-    config: AssociationConfig,
-) -> Result<Association, Failure> {
-    let whom =
-        format!("{}, {}", zoned::list(&args.to), args.sctp.ports(args.sctp.encapsulation_port));
-    let peer = args.sctp.peer(&zoned::addresses(&args.to));
-    let patience = Duration::from_secs(args.connect_timeout);
-    connecting::connect(endpoint, &peer, config, patience, &whom).await
 }
 
 async fn transfer(
@@ -217,7 +226,7 @@ async fn transfer(
     let line = Line::new(sender.association());
     progress.follow_paths(Side::Sender, sender.association());
     if verbosity >= Verbosity::Verbose {
-        progress.detail(&format!("connected to {}", zoned::list(&args.to)));
+        progress.detail(&format!("connected to {}", zoned::list(&home.to)));
     }
     let left_out = batch.left_out().iter().map(Left::from).collect();
     let mut sender = sender
@@ -226,7 +235,7 @@ async fn transfer(
         .on_event(progress.follow(Side::Sender, &line, None));
     let again = || async {
         home.look()?;
-        let association = connect(&home.endpoint(), args, config.clone()).await?;
+        let association = home.connect(&home.endpoint(), config.clone()).await?;
         line.set(&association);
         progress.follow_paths(Side::Sender, &association);
         Ok::<_, Failure>(association)
@@ -243,7 +252,9 @@ async fn transfer(
         }
     };
     let association = line.get();
-    let (to, from) = (zoned::addresses(&args.to), zoned::addresses(&args.from));
+    // Of the addresses of a name, some are often not used.
+    let to: Vec<_> = args.to.iter().filter_map(Host::address).collect();
+    let from = zoned::addresses(&args.from);
     let named = Named { to: &to, from: &from, options: ["--to", "--from"] };
     let (unused, idle_paths) = (unused(named, &association), idle_paths(&association));
     let summary = Summary { unused, idle_paths, left_out, ..Summary::from(sender.into_report()) };

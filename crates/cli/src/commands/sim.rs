@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Seed of all random numbers, in place of the scenario's
     #[arg(long, value_name = "N", value_parser = seed::parse)]
     seed: Option<u64>,
-    /// Change a value of the scenario, for example sctp.send_buffer='64 KiB'; can be given again
+    /// Change a value of the scenario, for example sctp.send_buffer='64 KiB'; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Print the result as JSON

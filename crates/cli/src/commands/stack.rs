@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-All programs of a user that `polypath with` starts share one service, and with it one UDP port. It exits when no SCTP socket has been open for 30 s. Running it in the foreground helps to find faults.
+All programs of a user that `polypath with` starts share one service, and with it one UDP port. It exits when no SCTP socket has been open for 30 s. Run it in the foreground for debugging.
 
 Examples:
   polypath stack

@@ -1,4 +1,4 @@
-//! `polypath with`: programs as they are, with SCTP sockets of this stack.
+//! `polypath with`: unmodified programs with the SCTP sockets of this stack.
 
 mod file;
 
@@ -20,7 +20,7 @@ use crate::sctp_args::preset_parser;
 /// Name of the library that is preloaded.
 const LIBRARY: &str = "libpolypath_sctp.so";
 
-/// Environment variable with the library, where it is not beside this program.
+/// Environment variable with the path of the library, if it is not installed beside this program.
 const LIBRARY_VARIABLE: &str = "POLYPATH_SCTP_LIBRARY";
 
 /// Which addresses sockets use.
@@ -29,7 +29,7 @@ const LIBRARY_VARIABLE: &str = "POLYPATH_SCTP_LIBRARY";
 enum Paths {
     /// Those that the program binds
     AsBound,
-    /// All of the host, also where the program binds one
+    /// All addresses of the host, even if the program binds one
     All,
 }
 
@@ -46,7 +46,7 @@ Examples:
   polypath with --paths all --preset cmt sctp_darn -H 0 -P 5000 -l
   polypath with --config uplinks.toml freeDiameterd")]
 pub(crate) struct Args {
-    /// Read options from a TOML file: preset, set, paths, encapsulation_port, local_encapsulation_port, raw. Those of the command line come first
+    /// Read options from a TOML file: preset, set, paths, encapsulation_port, local_encapsulation_port, raw. Options of the command line take precedence
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Preset of policies to begin with (default: recommended); `polypath policies` describes them
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Err(Failure::Usage(anyhow!("cannot run {name}: {error}")))
 }
 
-/// A line for each setting: of the command line where it says something, and of the file.
+/// A line for each setting: that of the command line, else that of the file.
 fn settings(args: &Args, file: &Options) -> String {
     let preset = args.preset.or(file.preset).unwrap_or(Preset::Recommended);
     let mut lines = format!("preset={}\n", preset.name());
@@ -117,7 +117,7 @@ fn settings(args: &Args, file: &Options) -> String {
     lines
 }
 
-/// The library that is preloaded: beside this program, or in the folder for libraries beside that of programs.
+/// The library that is preloaded: from the directory of this program, or from the library directory beside it.
 fn library() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os(LIBRARY_VARIABLE).filter(|named| !named.is_empty()) {
         return Ok(named.into());

@@ -1,6 +1,6 @@
 //! Capabilities of this process (capabilities(7) of Linux).
 
-/// A privilege that a part of Polypath may need.
+/// A privilege that parts of Polypath need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Capability {
     /// CAP_NET_ADMIN.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use super::{Check, Finding};
 use crate::interfaces::{self, State};
 
-/// An interface as far as associations ask.
+/// An interface, with what matters to associations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Interface {
     name: String,
@@ -50,7 +50,7 @@ fn tell(interface: &Interface) -> String {
     format!("{} {}{mtu}", interface.name, addresses.join(", "))
 }
 
-/// Whether an endpoint can have it and others can reach it.
+/// Whether an endpoint can bind it and other hosts can reach it.
 fn is_useful(address: &IpAddr) -> bool {
     let link_local = matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
     !(address.is_loopback() || link_local)
@@ -72,7 +72,7 @@ fn judge_ipv6(bound: io::Result<()>, addresses: &[IpAddr]) -> Finding {
             "sysctl -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.lo.disable_ipv6=0",
         ),
         Ok(()) if addresses.iter().any(|address| address.is_ipv6() && is_useful(address)) => {
-            Finding::ok(check, "IPv6 works, and an interface has an address of it")
+            Finding::ok(check, "IPv6 works, and an interface has an IPv6 address")
         }
         Ok(()) => Finding::warn(
             check,

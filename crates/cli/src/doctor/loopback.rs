@@ -8,9 +8,9 @@ use polypath::{Association, AssociationConfig, Endpoint, Message, Peer};
 
 use super::{Check, Finding};
 
-/// Bytes that go there and back: enough for several packets.
+/// Bytes to echo: enough for several packets.
 const MESSAGE: usize = 64 << 10;
-/// A machine that is merely slow must not fail.
+/// Long enough for slow machines.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn examine() -> Finding {
@@ -22,7 +22,7 @@ pub(super) fn examine() -> Finding {
     match tried.and_then(|result| result) {
         Ok(took) => Finding::ok(
             Check::Loopback,
-            format!("{MESSAGE} bytes went through an association and back in {took:.1?}"),
+            format!("an association over loopback echoed {MESSAGE} bytes in {took:.1?}"),
         ),
         Err(error) => Finding::fail(
             Check::Loopback,
@@ -32,7 +32,7 @@ pub(super) fn examine() -> Finding {
     }
 }
 
-/// Runs something that needs the runtime.
+/// Runs a future on a runtime of its own.
 pub(super) fn with_runtime<T>(work: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

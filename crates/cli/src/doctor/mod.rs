@@ -1,4 +1,4 @@
-//! What this machine allows: one check per thing that networks and privileges can deny, with what to do about it.
+//! Checks of this machine: one per feature that the network or missing privileges may deny, each with a remedy.
 
 mod capability;
 mod interfaces;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// A thing to look at, in the order of the table.
+/// A check, in the order of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Check {
@@ -46,15 +46,15 @@ impl Check {
     }
 }
 
-/// How it stands with one thing.
+/// Status of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// It works.
+    /// The feature works.
     Ok,
-    /// It does not, or not fully, and some uses suffer.
+    /// The feature is unavailable or limited, which affects some uses.
     Warn,
-    /// It does not, and it is needed.
+    /// The feature is unavailable and needed.
     Fail,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Finding {
     pub(crate) verdict: Verdict,
     /// What was found, in one sentence without a full stop.
     found: String,
-    /// What to do.
+    /// Remedy.
     remedy: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl Finding {
         Self { verdict: Verdict::Fail, ..Self::warn(check, found, remedy) }
     }
 
-    /// The same where it is needed.
+    /// The same for a needed feature.
     pub(crate) fn required(mut self) -> Self {
         if self.verdict == Verdict::Warn {
             self.verdict = Verdict::Fail;
@@ -92,7 +92,7 @@ impl Finding {
     }
 }
 
-/// Looks at one thing.
+/// Runs one check.
 pub(crate) fn examine(check: Check) -> Finding {
     match check {
         Check::Loopback => loopback::examine(),
@@ -108,7 +108,7 @@ pub(crate) fn examine(check: Check) -> Finding {
     }
 }
 
-/// The findings for people.
+/// The findings as text.
 pub(crate) fn to_text(findings: &[Finding]) -> String {
     let mut text = String::new();
     for finding in findings {
@@ -126,7 +126,7 @@ pub(crate) fn to_text(findings: &[Finding]) -> String {
     text
 }
 
-/// The findings for programs.
+/// The findings as JSON.
 pub(crate) fn to_json(findings: &[Finding]) -> Result<String, Failure> {
     let ok = findings.iter().all(|finding| finding.verdict != Verdict::Fail);
     let value = serde_json::json!({ "ok": ok, "checks": findings });

@@ -1,4 +1,4 @@
-//! What needs privileges: TUN interfaces and network namespaces.
+//! Checks of privileges: TUN interfaces and network namespaces.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
@@ -18,7 +18,7 @@ pub(super) fn examine_tun() -> Finding {
 fn judge_tun(device: io::Result<()>, admin: Option<bool>) -> Finding {
     let check = Check::Tun;
     match (device, admin) {
-        (Ok(()), Some(true)) => Finding::ok(check, "TUN interfaces can be made"),
+        (Ok(()), Some(true)) => Finding::ok(check, "TUN interfaces can be created"),
         (Ok(()), _) => Finding::warn(
             check,
             "/dev/net/tun is there, but interfaces need the capability CAP_NET_ADMIN",
@@ -43,7 +43,7 @@ pub(super) fn examine_namespaces() -> Finding {
     judge_namespaces([Path::new(NAMESPACE).exists(), tool], Capability::SysAdmin.is_held())
 }
 
-/// `there`: whether the kernel has namespaces, and the program that makes them.
+/// `there`: whether the kernel supports namespaces, and whether `ip` is installed.
 fn judge_namespaces(there: [bool; 2], admin: Option<bool>) -> Finding {
     let check = Check::Namespaces;
     match (there, admin) {
@@ -57,7 +57,7 @@ fn judge_namespaces(there: [bool; 2], admin: Option<bool>) -> Finding {
             "the program ip is missing, which makes network namespaces",
             "install iproute2",
         ),
-        ([true, true], Some(true)) => Finding::ok(check, "network namespaces can be made"),
+        ([true, true], Some(true)) => Finding::ok(check, "network namespaces can be created"),
         ([true, true], _) => Finding::warn(
             check,
             "network namespaces need the capability CAP_SYS_ADMIN",

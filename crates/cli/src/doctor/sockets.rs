@@ -1,4 +1,4 @@
-//! What the system lets sockets do.
+//! Checks of sockets.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -57,8 +57,9 @@ fn judge_offload(abilities: &SocketAbilities) -> Finding {
     let (sent, received) = (abilities.segments_sent, abilities.segments_received);
     let missing = match (sent > 1, received > 1) {
         (true, true) => {
-            let found =
-                format!("one call sends up to {sent} packets of UDP and receives {received}");
+            let found = format!(
+                "one system call sends up to {sent} UDP packets and receives up to {received}"
+            );
             return Finding::ok(Check::Offload, found);
         }
         (false, true) => "segmentation offload (GSO)",
@@ -97,7 +98,7 @@ fn judge_kernel(abilities: &SocketAbilities) -> Finding {
     Finding::ok(Check::KernelSctp, "the kernel's own SCTP is not loaded")
 }
 
-/// Tries what a user of `--raw` would: a check of capabilities alone would miss other obstacles.
+/// Opens a socket as `--raw` does: a check of capabilities alone would miss other obstacles.
 pub(super) fn examine_raw() -> Finding {
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let bound = with_runtime(async {
@@ -105,7 +106,7 @@ pub(super) fn examine_raw() -> Finding {
     });
     match bound {
         Ok(Ok(())) => Finding::ok(Check::Raw, "raw sockets can be opened"),
-        // What it says of that has a check of its own.
+        // That case has a check of its own.
         Ok(Err(BindError::KernelSctp)) => Finding::warn(
             Check::Raw,
             "not tried, since the kernel's own SCTP is in the way",

@@ -1,6 +1,6 @@
 //! Captures of what a client sends and receives, in files that Wireshark reads: an interface for each path.
 //!
-//! The system does not tell the IP and UDP headers, so they are made anew; what is in UDP is as it was.
+//! The system does not provide the IP and UDP headers, so they are reconstructed; the UDP payload is unchanged.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,7 +22,7 @@ const UDP: u8 = 17;
 const SCTP: u8 = 132;
 const HOP_LIMIT: u8 = 64;
 
-/// Most paths with an interface of their own: anybody may send from as many addresses as they forge.
+/// Maximum number of paths with an interface of their own, since source addresses can be forged.
 const MOST_INTERFACES: usize = 256;
 
 /// A file that packets are written to.
@@ -33,7 +33,7 @@ pub(crate) struct Capture {
 
 #[derive(Debug)]
 struct State {
-    /// Nothing once the capture is finished.
+    /// `None` once the capture is finished.
     writer: Option<PcapngWriter<BufWriter<File>>>,
     /// Numbers of interfaces by addresses of this side and of the peer.
     interfaces: BTreeMap<(IpAddr, IpAddr), u32>,
@@ -60,7 +60,7 @@ impl Capture {
         Ok(Self { state: Mutex::new(state) })
     }
 
-    /// Whether all could be written, to the disk.
+    /// Flushes to disk; fails if anything could not be written.
     pub fn finish(&self) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = state.error.take() {
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// Puts the headers of IP and UDP before a packet; not if it is too long, or its addresses are of two families.
+/// Prepends IP and UDP headers to a packet; `None` if it is too long, or its addresses are of two families.
 fn wrap(packet: &TappedPacket<'_>, out: &mut Vec<u8>) -> bool {
     let ports = packet.udp_ports;
     let (from, to, ports) = match packet.direction {

@@ -1,4 +1,4 @@
-//! A measurement from this side: binds, connects, measures, and ends the endpoint.
+//! A measurement at the client: binds, connects, measures, and shuts the endpoint down.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,27 +13,28 @@ use super::capture::Capture;
 use super::options::ClientOptions;
 use super::reporter::Reporter;
 use crate::failure::{Failure, Outcome};
+use crate::hosts::Host;
 use crate::runtime::{self, Interruption};
 use crate::unused::{Named, idle_paths, unused};
 use crate::zoned::{self, Zoned};
 use crate::{connecting, output};
 
-/// Whom to connect to, from where.
+/// The server and the local addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub from: Vec<Zoned>,
     pub to: Vec<IpAddr>,
     pub config: AssociationConfig,
-    /// What packets travel in.
+    /// Carriers of the packets.
     pub carriers: Carriers,
-    /// Where packets are written to.
+    /// Capture of the packets.
     pub capture: Option<Arc<Capture>>,
-    /// What observes the associations.
+    /// Observer of the associations.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Target {
-    /// What an endpoint of this side is made with.
+    /// Builder of an endpoint of this side.
     pub fn builder(&self) -> EndpointBuilder {
         let builder = zoned::builder(&self.from).carriers(self.carriers).encapsulation_port(0);
         let builder = match &self.observer {
@@ -47,8 +48,7 @@ impl Target {
     }
 }
 
-/// Measures, and passes results to `reporter`. The outcome says how it ended; the document is whole as far as
-/// it goes.
+/// Measures, and passes results to `reporter`. Returns the outcome, and the document of everything up to the end.
 pub(crate) async fn measure(
     target: &Target,
     options: &ClientOptions,
@@ -88,7 +88,7 @@ async fn run(
     };
     let outcome = match ended {
         Some(ended) => ended,
-        // Only the farewell was interrupted.
+        // Only the shutdown was interrupted.
         None if client.is_complete() => Ok(()),
         None => Err(Failure::Interrupted),
     };
@@ -99,7 +99,7 @@ async fn run(
     (client.into_document(), outcome)
 }
 
-/// A server that does not agree is as good as none.
+/// Maps errors: a server that rejects the measurement counts as unreachable.
 fn failure(error: ClientError) -> Failure {
     match error {
         ClientError::NotAgreed(error) => Failure::CannotConnect(error.into()),
@@ -107,11 +107,10 @@ fn failure(error: ClientError) -> Failure {
     }
 }
 
-/// Warns of addresses that the user gave and that were not used. Of those that a name resolves to, some often are not.
+/// Warns of addresses that the user gave and that were not used. Addresses of names are not mentioned: some are often unused.
 fn tell_unused(target: &Target, options: &ClientOptions, association: &Association) {
-    let written = options.hosts.iter().filter_map(|host| host.parse::<Zoned>().ok());
-    let to: Vec<IpAddr> =
-        written.map(|host| host.address).filter(|address| target.to.contains(address)).collect();
+    let written = options.hosts.iter().filter_map(Host::address);
+    let to: Vec<IpAddr> = written.filter(|address| target.to.contains(address)).collect();
     let bound = options.transport.bind.iter().filter(|local| target.from.contains(local));
     let from: Vec<IpAddr> = bound.map(|local| local.address).collect();
     let named = Named { to: &to, from: &from, options: ["host", "--bind"] };
@@ -123,7 +122,7 @@ fn tell_unused(target: &Target, options: &ClientOptions, association: &Associati
     }
 }
 
-/// Connects, and says with whom if that fails.
+/// Connects; errors name the server.
 pub(crate) async fn connect(
     endpoint: &Endpoint,
     target: &Target,
@@ -132,7 +131,8 @@ pub(crate) async fn connect(
     let transport = &options.transport;
     let peer = transport.peer(&target.to);
     let addresses: Vec<_> = target.to.iter().map(ToString::to_string).collect();
-    let whom = format!("{}, {}", addresses.join(", "), transport.ports(transport.encap_port));
+    let whom =
+        format!("{}, {}", addresses.join(", "), transport.ports(transport.encapsulation_port));
     let config = target.config.clone();
     connecting::connect(endpoint, &peer, config, options.connect_timeout, &whom).await
 }

@@ -1,17 +1,17 @@
-//! Which columns of a measurement fit the terminal.
+//! Columns of a measurement that fit the terminal.
 
 use crate::table::Width;
 
 use super::numbers::{show_bytes, show_rate};
 
-/// Names and widths of the columns after the rate; the last ones are left out first.
+/// Names and widths of the columns after the rate; the last ones are omitted first.
 const MORE: [(&str, usize); 4] = [("Retr", 5), ("Cwnd", 11), ("RTT", 8), ("Delay99", 8)];
 /// Columns for `receiver` behind a line.
 const TAIL: usize = 10;
 
 /// The columns of all lines of a measurement.
 ///
-/// Where they do not fit, times take less, then columns are left out from the right, and at last the bytes: a measurement prints
+/// If they do not fit, times are shortened, then columns are omitted from the right, and finally the bytes: a measurement prints
 /// line by line, so it cannot continue below as other tables do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Columns {
@@ -19,7 +19,7 @@ pub(crate) struct Columns {
     has_role: bool,
     has_short_times: bool,
     has_bytes: bool,
-    /// How many of [`MORE`] there are.
+    /// Number of columns of [`MORE`] that are shown.
     more: usize,
 }
 

@@ -105,7 +105,7 @@ fn direction(sender: bool) -> &'static str {
     if sender { "sent" } else { "received" }
 }
 
-/// Empty where there is nothing.
+/// An empty field for `None`.
 struct Cell(Option<u64>);
 
 impl Display for Cell {

@@ -1,4 +1,4 @@
-//! The best single path, measured before all of them together.
+//! The best single path, measured before all paths together.
 
 use std::net::IpAddr;
 
@@ -12,11 +12,11 @@ use super::text;
 use crate::failure::Failure;
 use crate::runtime::{self, Interruption};
 
-/// Why there is nothing to compare with.
+/// Failure to measure the single paths.
 #[derive(Debug)]
 pub(crate) struct Broken {
     pub failure: Failure,
-    /// What was measured of a path alone, as far as it came.
+    /// The partial measurement of a path alone.
     pub document: Option<Box<Document>>,
 }
 
@@ -32,8 +32,8 @@ impl From<anyhow::Error> for Broken {
     }
 }
 
-/// Measures each path alone, with the same options as all together later. Where that breaks off, what there is of the last
-/// one comes with the failure.
+/// Measures each path alone, with the options that all paths together will have. A failure contains the partial measurement of
+/// the last path.
 pub(crate) async fn alone(
     target: &Target,
     options: &ClientOptions,
@@ -62,7 +62,7 @@ pub(crate) async fn alone(
     Ok(measured)
 }
 
-/// The paths that there are.
+/// The paths of the association.
 async fn paths(
     target: &Target,
     options: &ClientOptions,

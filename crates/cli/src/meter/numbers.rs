@@ -18,7 +18,7 @@ pub(crate) fn rate(text: &str) -> Result<BitRate, String> {
     }
 }
 
-/// What is wrong with a quantity, where a number with a suffix would do, too.
+/// The error of a quantity that may also be a number with a suffix.
 fn beside(error: &ParseError, step: u32) -> String {
     format!("{error}; or a number with K, M, G or T behind it (powers of {step}), or nothing")
 }
@@ -80,7 +80,7 @@ fn show(mut value: f64, step: f64, names: [&str; 5]) -> String {
     format!("{value:.places$} {}", names[unit])
 }
 
-/// Least memory for the data of all peers.
+/// Minimum memory for the data of all peers.
 const MIN_MEMORY: u64 = 1 << 20;
 
 /// Memory for the data of all peers of a server.

@@ -18,6 +18,7 @@ use polypath_units::BitRate;
 
 use super::numbers;
 use crate::failure::Failure;
+use crate::hosts::{self, Host};
 use crate::keys::KeyArgs;
 use crate::program::program;
 use crate::qlog::QlogArgs;
@@ -26,13 +27,13 @@ use crate::seed;
 use crate::settings::association_config;
 use crate::zoned::Zoned;
 
-/// What is measured with whom.
+/// Options of a client.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ClientOptions {
-    /// Addresses or names of the server, separated by commas; the handshake brings its other
-    /// addresses
+    /// Addresses or names of the server, separated by commas; the server lists its other
+    /// addresses in the handshake
     #[arg(value_name = "HOST", value_delimiter = ',', required = true)]
-    pub hosts: Vec<String>,
+    pub hosts: Vec<Host>,
     #[command(flatten)]
     pub transport: Transport,
     #[command(flatten)]
@@ -65,11 +66,11 @@ pub(crate) struct Transport {
     #[arg(short, long, value_name = "N", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
     /// UDP port of the server for SCTP in UDP (RFC 6951)
-    #[arg(long, alias = "encapsulation-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
-    pub encap_port: u16,
+    #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
+    pub encapsulation_port: u16,
     /// Use SCTP over IP (protocol 132) instead of UDP, at both ends; needs the capability
     /// CAP_NET_RAW
-    #[arg(long, conflicts_with = "encap_port")]
+    #[arg(long, conflicts_with = "encapsulation_port")]
     pub raw: bool,
     /// Local addresses, separated by commas or in several options; with %DEV, bound to that
     /// interface [default: source addresses of the routes]
@@ -91,7 +92,7 @@ pub(crate) struct Transport {
     pub window: Option<u64>,
 }
 
-/// How much is sent.
+/// The load.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Load {
     /// Seconds to send for [default: 10]
@@ -136,18 +137,18 @@ pub(crate) struct DirectionOptions {
     pub bidir: bool,
 }
 
-/// Which addresses names stand for.
+/// Address family of names.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Family {
-    /// Take names for IPv4 addresses only
+    /// Use only IPv4 addresses of names
     #[arg(short = '4', long)]
     pub version4: bool,
-    /// Take names for IPv6 addresses only
+    /// Use only IPv6 addresses of names
     #[arg(short = '6', long, conflicts_with = "version4")]
     pub version6: bool,
 }
 
-/// What has to come out.
+/// Requirements for the result.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Requirements {
     /// Fail (exit code 4) if less is received, in each direction
@@ -165,7 +166,7 @@ pub(crate) struct Requirements {
     pub synchronized_clocks: bool,
 }
 
-/// What is reported, and how.
+/// Options of the report.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportOptions {
     #[command(flatten)]
@@ -209,17 +210,17 @@ pub(crate) struct DetailOptions {
     /// Print only the final results, no intervals
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print the path of each interval too, if there is only one
+    /// Also print the path in each interval if there is only one
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
 }
 
-/// A rate, and how many messages come at a time.
+/// A rate, and the messages of a burst.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Paced {
-    /// Zero for as much as there is.
+    /// Zero for no limit.
     pub rate: BitRate,
-    /// Messages at a time.
+    /// Messages of a burst.
     pub burst: u32,
 }
 
@@ -230,7 +231,7 @@ fn congestion_parser() -> PossibleValuesParser {
 fn paced(text: &str) -> Result<Paced, String> {
     let (rate, burst) = match text.split_once('/').filter(|(_, burst)| !burst.starts_with('s')) {
         Some((rate, burst)) => {
-            (rate, burst.parse().map_err(|_| format!("`{burst}` is no number of messages"))?)
+            (rate, burst.parse().map_err(|_| format!("`{burst}` is not a number of messages"))?)
         }
         None => (text, 1),
     };
@@ -252,12 +253,12 @@ fn delay(text: &str) -> Result<Duration, String> {
 }
 
 impl Family {
-    /// Whether it may be used.
+    /// Whether an address may be used.
     pub fn includes(&self, address: &IpAddr) -> bool {
         (!self.version4 || address.is_ipv4()) && (!self.version6 || address.is_ipv6())
     }
 
-    /// What is wrong with an address that was written.
+    /// Fails for a given address of the wrong family.
     fn check(&self, address: IpAddr) -> Result<()> {
         let (is, wanted) = if address.is_ipv4() { ("IPv4", "-6") } else { ("IPv6", "-4") };
         ensure!(self.includes(&address), "that is an {is} address, and {wanted} allows none");
@@ -266,7 +267,7 @@ impl Family {
 }
 
 impl Load {
-    /// What is wrong with the numbers that were written.
+    /// Checks the numbers.
     fn check(&self) -> Result<()> {
         ensure!(
             !self.time.is_some_and(|time| time.is_zero()),
@@ -284,7 +285,7 @@ impl Load {
 }
 
 impl Transport {
-    /// What the packets are carried in.
+    /// The carriers of the packets.
     pub fn carriers(&self) -> Carriers {
         if self.raw { Carriers::RawIp } else { Carriers::Udp }
     }
@@ -292,7 +293,7 @@ impl Transport {
     /// The server at these addresses.
     pub fn peer(&self, addresses: &[IpAddr]) -> Peer {
         let peer = Peer::new(addresses.iter().copied(), self.port);
-        if self.raw { peer.raw_ip() } else { peer.encapsulation_port(self.encap_port) }
+        if self.raw { peer.raw_ip() } else { peer.encapsulation_port(self.encapsulation_port) }
     }
 
     /// The ports of the server, in words. `udp_port` is the one that it has.
@@ -324,11 +325,11 @@ impl Transport {
 }
 
 impl ClientOptions {
-    /// What is wrong before anything is tried.
+    /// Checks the options before connecting.
     pub fn check(&self) -> Result<()> {
         ensure!(
-            self.transport.encap_port != 0,
-            "--encap-port 0: the server's UDP port must be known"
+            self.transport.encapsulation_port != 0,
+            "--encapsulation-port 0: the server's UDP port must be known"
         );
         if let Some(length) = self.load.length {
             ensure!(
@@ -337,7 +338,10 @@ impl ClientOptions {
             );
         }
         if let Some(gain) = self.requirements.require_gain {
-            ensure!(gain.is_finite() && gain > 0.0, "--require-gain {gain} is no ratio");
+            ensure!(
+                gain.is_finite() && gain > 0.0,
+                "--require-gain {gain}: a ratio is more than 0, for example 1.0"
+            );
         }
         for local in &self.transport.bind {
             self.family.check(local.address).with_context(|| format!("--bind {local}"))?;
@@ -353,22 +357,14 @@ impl ClientOptions {
         }
     }
 
-    fn check_host(&self, host: &str) -> Result<()> {
-        ensure!(!host.is_empty(), "HOST: an address is missing, before or behind a comma");
-        let with_port = host.rsplit_once(':').is_some_and(|(name, port)| {
-            (!name.contains(':') || name.ends_with(']')) && port.parse::<u16>().is_ok()
-        });
-        ensure!(
-            !with_port,
-            "{host}: the SCTP port is named by --port, and the UDP port by --encap-port"
-        );
-        match host.parse::<Zoned>() {
-            Ok(host) => self.family.check(host.address).with_context(|| host.to_string()),
-            Err(_) => Ok(()),
+    fn check_host(&self, host: &Host) -> Result<()> {
+        match host.address() {
+            Some(address) => self.family.check(address).with_context(|| host.to_string()),
+            None => Ok(()),
         }
     }
 
-    /// What is to be measured.
+    /// The plan of the measurement.
     pub fn plan(&self) -> Plan {
         let load = &self.load;
         let direction = match (self.direction.reverse, self.direction.bidir) {
@@ -414,17 +410,17 @@ impl ClientOptions {
             .labels(&self.labels())
     }
 
-    /// The document of a measurement that did not even begin.
+    /// The document of a measurement that did not begin.
     pub fn unconnected(&self, failure: &Failure) -> Document {
         Document::unconnected(&self.plan(), &self.labels(), failure.to_string())
     }
 
     fn labels(&self) -> Labels {
         let transport = &self.transport;
-        let encapsulation_port = (!transport.raw).then_some(transport.encap_port);
+        let encapsulation_port = (!transport.raw).then_some(transport.encapsulation_port);
         let labels = Labels::new()
             .program(version())
-            .connecting_to(self.hosts.join(","), transport.port, encapsulation_port)
+            .connecting_to(hosts::list(&self.hosts), transport.port, encapsulation_port)
             .preset(transport.preset.name());
         match &self.report.extra_data {
             Some(text) => labels.extra_data(text),
@@ -531,7 +527,7 @@ mod tests {
             (&["-w", "4K", "--flow", "const1:exp1000"], "messages of 16000 bytes are larger"),
             (&["-B", "::1", "-4"], "--bind ::1: that is an IPv6 address, and -4 allows none"),
             (&["-6"], "192.0.2.1: that is an IPv4 address, and -6 allows none"),
-            (&["--require-gain", "0"], "no ratio"),
+            (&["--require-gain", "0"], "a ratio is more than 0"),
             (&["-t", "0"], "--time 0: a measurement takes more than 0 s"),
             (&["-n", "0"], "--bytes 0: "),
             (&["-i", "0.001"], "--interval 0.001: reports come every 50 ms"),

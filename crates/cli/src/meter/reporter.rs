@@ -1,4 +1,4 @@
-//! Tells results as they come, in the form that the user wants.
+//! Reports results as they arrive, in the chosen format.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -18,19 +18,19 @@ use crate::output::{self, Outlet};
 use crate::place::{self, Before};
 use crate::table::{Width, fold};
 
-/// Most bytes of text that are kept for the peer.
+/// Maximum size of the text that is kept for the peer.
 const KEPT: usize = 64 << 10;
 
-/// The form of results.
+/// Format of results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text.
     Text,
-    /// One document at the end.
+    /// One JSON document at the end.
     Json,
-    /// A line for each event.
+    /// A line of JSON for each event.
     JsonStream,
-    /// Not at all.
+    /// None.
     Nothing,
 }
 
@@ -57,13 +57,13 @@ pub(crate) struct Reporter {
     failure: Option<Failure>,
 }
 
-/// How much of a measurement is text.
+/// Parts of a measurement that are printed as text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Detail {
-    /// What stands at the end.
+    /// The results at the end.
     Least,
     Usual,
-    /// The path too where there is only one.
+    /// The path too if there is only one.
     Most,
 }
 
@@ -119,7 +119,7 @@ impl Reporter {
         })
     }
 
-    /// A reporter after these options.
+    /// A reporter with these options.
     pub fn new(options: &FormatOptions, csv: Option<&Path>) -> Result<Self> {
         let format = match (options.json, options.json_stream) {
             (true, _) => Format::Json,
@@ -167,14 +167,14 @@ impl Reporter {
         Ok(Self { outlet: Some(Arc::new(outlet)), outlet_is, ..reporter })
     }
 
-    /// Waits until a server's reports are written, as long as their reader takes one within each `patience`.
+    /// Waits until a server's reports are written, as long as the reader takes one within each `patience`.
     pub fn flush(&self, patience: Duration) -> Outcome {
         let Some(outlet) = &self.outlet else { return Ok(()) };
         outlet.flush(patience);
         self.failure_of(outlet)
     }
 
-    /// What went wrong with the output that never blocks.
+    /// The error of the output that never blocks.
     fn failure_of(&self, outlet: &Outlet) -> Outcome {
         match self.outlet_is {
             OutletIs::StandardOutput => output::failure_of(outlet),
@@ -182,7 +182,7 @@ impl Reporter {
         }
     }
 
-    /// Another one to the same place, whose lines begin with `prefix`.
+    /// A reporter to the same output, whose lines begin with `prefix`.
     pub fn sibling(&self, prefix: String) -> Result<Self> {
         Ok(Self {
             file: self.file.as_ref().map(File::try_clone).transpose()?,
@@ -196,18 +196,18 @@ impl Reporter {
         })
     }
 
-    /// Another one for what is measured beside: only the text report includes it.
+    /// A reporter for additional measurements, which only the text report includes.
     pub fn aside(&self) -> Result<Self> {
         let format = if self.format == Format::Text { Format::Text } else { Format::Nothing };
         Ok(Self { format, ..self.sibling(self.prefix.clone())? })
     }
 
-    /// Whether the document at the end has to have the intervals.
+    /// Whether the document at the end contains the intervals.
     pub fn tells_intervals_at_the_end(&self) -> bool {
         self.format == Format::Json
     }
 
-    /// The measurement begins.
+    /// Reports the start.
     fn start(&mut self, document: &Document) {
         self.table = Table::ToBegin;
         if self.detail != Detail::Least {
@@ -218,7 +218,7 @@ impl Reporter {
         }
     }
 
-    /// An interval is over.
+    /// Reports an interval.
     fn interval(&mut self, interval: &Interval) {
         let begins = std::mem::replace(&mut self.table, Table::Begun) == Table::ToBegin;
         let shows_paths = self.detail == Detail::Most || interval.paths.len() > 1;
@@ -236,7 +236,7 @@ impl Reporter {
         }
     }
 
-    /// The measurement is over. Its error is not printed as text: the caller does that.
+    /// Reports the end. An error is not printed as text: the caller does that.
     pub fn end(&mut self, document: &Document) {
         self.lines(|width| text::end(document, width));
         match self.format {
@@ -254,7 +254,7 @@ impl Reporter {
         }
     }
 
-    /// A measurement of another kind is over: in JSON its document takes one line.
+    /// Reports the end of another kind of measurement: its JSON document takes one line.
     pub fn end_on_one_line(&mut self, document: &Document) {
         if self.format == Format::Json {
             let text = serde_json::to_string(document);
@@ -263,7 +263,7 @@ impl Reporter {
         self.end(document);
     }
 
-    /// The measurement did not even begin.
+    /// Reports that the measurement did not begin.
     pub fn failed(&mut self, document: &Document) {
         match self.format {
             Format::Text | Format::Nothing => {}
@@ -276,7 +276,7 @@ impl Reporter {
         }
     }
 
-    /// A remark that is text only.
+    /// Prints a remark, in text only.
     pub fn remark(&mut self, remark: &str) {
         self.lines(|_| vec![remark.to_owned()]);
     }
@@ -317,7 +317,7 @@ impl Reporter {
         self.write(text.as_bytes());
     }
 
-    /// Columns for a line behind its time and its prefix.
+    /// Columns that are left after the time and the prefix of a line.
     fn width(&self) -> Width {
         if self.file.is_some() || self.outlet_is == OutletIs::LogFile {
             return Width::FULL;

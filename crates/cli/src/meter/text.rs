@@ -68,7 +68,7 @@ pub(crate) fn end(document: &Document, width: Width) -> Vec<String> {
             .extend(both.receiver.iter().map(|report| stream(report, columns, role, "  receiver")));
     }
     if document.start.test_start.num_streams > 1 {
-        // Where both ways are measured, the way to the server comes first.
+        // If both directions are measured, the one to the server comes first.
         let sums = [
             (&end.sum_sent, FlowDirection::ToServer, "  sender"),
             (&end.sum_received, FlowDirection::ToServer, "  receiver"),
@@ -153,7 +153,7 @@ fn role(sends: Option<bool>) -> &'static str {
     }
 }
 
-/// Why chunks were retransmitted on a path, and how long it was potentially failed.
+/// Causes of the retransmissions on a path, and the time for which it was potentially failed.
 fn repairs(path: &PathReport) -> Option<String> {
     let causes = [
         (path.fast_retransmits, "fast"),
@@ -290,7 +290,7 @@ fn threshold(threshold: &Threshold) -> String {
     format!("Required {} {}: {measured}, {verdict}", threshold.name, value(threshold.required))
 }
 
-/// A delay in seconds, with the unit that suits it.
+/// A delay in seconds, with a suitable unit.
 fn delay(seconds: f64) -> String {
     match (seconds * 1e6).round() {
         micros if micros < 1e3 => format!("{micros} us"),

@@ -1,11 +1,11 @@
-//! Where texts stand in the picture of a network: on no other text and on no node, and off the lines if there is room.
+//! Placement of texts in the picture of a network: never on other texts or nodes, and off the lines if there is room.
 
 use polypath_lab::figure::{Canvas, Type};
 
 /// A rectangle: left, top, right, bottom.
 pub(super) type Sides = [f64; 4];
 
-/// Lines of text that stand together.
+/// Lines of text that belong together.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Block {
     lines: Vec<(Type, String)>,
@@ -13,30 +13,30 @@ pub(super) struct Block {
     pub size: [f64; 2],
 }
 
-/// A place for a block.
+/// A candidate place for a block.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Place {
-    /// The middle of the block.
+    /// Centre of the block.
     pub middle: [f64; 2],
-    /// How much others are preferred to it.
+    /// Penalty of the place.
     pub cost: f64,
 }
 
-/// Blocks at their places.
+/// Placed blocks.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Placed {
     pub blocks: Vec<(Block, Sides)>,
-    /// How many others they are on.
+    /// Number of overlaps with others.
     pub on_others: usize,
-    /// How many lines they are on.
+    /// Number of overlaps with lines.
     pub on_lines: usize,
 }
 
-/// Distance of lines of a block, as a part of their size.
+/// Line spacing of a block, relative to the font size.
 const LINE: f64 = 1.2;
-/// The rim of a block, as a part of the size of its text.
+/// Margin of a block, relative to the font size.
 const RIM: f64 = 0.15;
-/// What it costs to be on a line, and on what no text may be on.
+/// Penalties for overlapping a line, and a text or node.
 const ON_LINE: f64 = 1.0;
 const ON_OTHER: f64 = 1000.0;
 
@@ -68,8 +68,7 @@ impl Block {
     }
 }
 
-/// Finds a place for each block, one after the other, that is on none of the rectangles, on no block before, and on as few
-/// lines as possible.
+/// Places the blocks one after the other: on none of the rectangles and earlier blocks, and on as few lines as possible.
 pub(super) fn place(
     blocks: Vec<(Block, Vec<Place>)>,
     rectangles: &[Sides],
@@ -97,12 +96,12 @@ pub(super) fn place(
     placed
 }
 
-/// Whether two rectangles lie over each other.
+/// Whether two rectangles overlap.
 pub(super) fn meet([l, t, r, b]: &Sides, [left, top, right, bottom]: &Sides) -> bool {
     l < right && left < r && t < bottom && top < b
 }
 
-/// Whether a line leads through a rectangle: what is left of it after cutting it at each side.
+/// Whether a line crosses a rectangle: clips it at each side.
 fn crosses([from, to]: &[[f64; 2]; 2], [left, top, right, bottom]: &Sides) -> bool {
     let (mut first, mut last) = (0.0f64, 1.0f64);
     for (start, end, low, high) in [(from[0], to[0], left, right), (from[1], to[1], top, bottom)] {

@@ -1,17 +1,17 @@
-//! Where nodes stand in the picture of a network.
+//! Layout of nodes in the picture of a network.
 
 use polypath_sim::{MapRoute, MapSide, NetworkMap};
 
-/// Least distance of nodes above each other.
+/// Minimum vertical distance of nodes.
 const ROW: f64 = 92.0;
-/// Nodes closer than this in the direction of the routes must not be close in the other one.
+/// Nodes closer than this horizontally must keep the vertical distance.
 const NEAR: f64 = 120.0;
 /// Width of a link.
 const LINK: f64 = 240.0;
-/// Rounds in which nodes without a route move to the middle of their neighbours.
+/// Iterations in which nodes without a route move to the middle of their neighbours.
 const ROUNDS: usize = 8;
 
-/// Places of all nodes; both coordinates begin at 0.
+/// Coordinates of all nodes, from 0.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Layout {
     pub places: Vec<[f64; 2]>,
@@ -44,7 +44,7 @@ fn neighbours(map: &NetworkMap) -> Vec<Vec<usize>> {
     all
 }
 
-/// How far to the right each node stands: 0 on the left, 1 on the right.
+/// Horizontal position of each node: 0 on the left, 1 on the right.
 fn fractions(map: &NetworkMap) -> Vec<f64> {
     let neighbours = neighbours(map);
     let distances = |side: MapSide| {
@@ -79,8 +79,8 @@ fn fractions(map: &NetworkMap) -> Vec<f64> {
     left.iter().zip(&right).map(fraction).collect()
 }
 
-/// How far down each node wants to stand: in the middle of the routes through it, where those between hosts with several
-/// links decide if there are any, or of its neighbours.
+/// Preferred vertical position of each node: the middle of the routes through it, preferably those between hosts with several
+/// links, or of its neighbours.
 fn lanes(map: &NetworkMap) -> Vec<f64> {
     let neighbours = neighbours(map);
     let is_main = |route: &&MapRoute| {
@@ -107,7 +107,7 @@ fn lanes(map: &NetworkMap) -> Vec<f64> {
     lanes.into_iter().map(|lane| lane.unwrap_or(0.0)).collect()
 }
 
-/// Nodes that have nothing above or below them, and routers of hosts with one link, move to the middle of their neighbours.
+/// Moves nodes with nothing above or below them, and routers of hosts with one link, to the middle of their neighbours.
 fn follow_neighbours(map: &NetworkMap, xs: &[f64], ys: &mut [f64]) {
     let neighbours = neighbours(map);
     let before = ys.to_vec();
@@ -128,7 +128,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Moves nodes apart that stand above each other, column by column, around the middle of where they want to be.
+/// Moves overlapping nodes of each column apart, around the middle of their preferred positions.
 fn separate(xs: &[f64], ys: &mut [f64]) {
     let mut by_x: Vec<usize> = (0..xs.len()).collect();
     by_x.sort_by(|one, other| xs[*one].total_cmp(&xs[*other]));

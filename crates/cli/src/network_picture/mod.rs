@@ -11,9 +11,9 @@ use polypath_sim::{MapLink, MapNode, MapSide, NetworkMap};
 use self::labels::{Block, Place, Placed, Sides, place};
 use self::layout::{Layout, layout};
 
-/// Dashes of the routes, one after the other when the colours are used up.
+/// Dash patterns of the routes, for use when the colours are used up.
 const DASHES: [&[f64]; 3] = [&[], &[4.0, 2.0], &[1.2, 1.2]];
-/// Lengths are for letters of this size; larger letters have longer ones.
+/// Font size that lengths refer to; they scale with the font.
 const LETTERS: f64 = 11.0;
 /// Distance of routes over the same link.
 const ROUTE_GAP: f64 = 5.0;
@@ -25,11 +25,11 @@ const LINK: f64 = 1.5;
 const HOST: [f64; 2] = [44.0, 30.0];
 const ROUTER: f64 = 15.0;
 const MARGIN: f64 = 14.0;
-/// How much larger the network is made until all texts have room, and how often.
+/// Factor by which the network is enlarged until all texts have room, and the maximum number of times.
 const GROWTH: f64 = 1.15;
 const ROUNDS: i32 = 14;
 const ROUNDS_FOR_LINES: i32 = 4;
-/// Where texts of a link may stand along it.
+/// Candidate positions of texts along a link.
 const ALONG: [f64; 9] = [0.5, 0.42, 0.58, 0.35, 0.65, 0.28, 0.72, 0.22, 0.78];
 
 /// Draws a network; equal networks make equal pictures.
@@ -39,7 +39,7 @@ pub(crate) fn draw(title: &str, map: &NetworkMap, style: FigureStyle) -> Drawing
     sketch.draw(title)
 }
 
-/// A network with all places.
+/// A network with its layout.
 struct Sketch<'a> {
     map: &'a NetworkMap,
     layout: Layout,
@@ -50,7 +50,7 @@ struct Sketch<'a> {
 }
 
 impl<'a> Sketch<'a> {
-    /// As small as all texts have room.
+    /// The smallest layout in which all texts have room.
     fn of(map: &'a NetworkMap, sizes: &'a Dimensions) -> Self {
         let unit = sizes.font_pt / LETTERS;
         let mut sketch = Self {
@@ -68,7 +68,7 @@ impl<'a> Sketch<'a> {
             if faults(&placed) < faults(&best.1) {
                 best = (sketch.layout.clone(), placed);
             }
-            // For a few lines beneath, nothing becomes much larger.
+            // Overlaps with a few lines do not justify a much larger picture.
             let is_enough = best.1.on_lines == 0 || round >= ROUNDS_FOR_LINES;
             if best.1.on_others == 0 && is_enough {
                 break;
@@ -82,7 +82,7 @@ impl<'a> Sketch<'a> {
         self.layout.places[node]
     }
 
-    /// How far a link bends aside of the straight line, since others join the same two nodes.
+    /// Offset of a link from the straight line, if others join the same two nodes.
     fn bend(&self, link: usize) -> f64 {
         let [one, two] = self.map.links[link].ends;
         let joins = |other: &usize| {
@@ -94,7 +94,7 @@ impl<'a> Sketch<'a> {
         (position as f64 - (beside.len() as f64 - 1.0) / 2.0) * LINK_GAP * self.unit
     }
 
-    /// The line of a link from one of its ends, so far aside.
+    /// The line of a link from one of its ends, with an offset.
     fn line(&self, link: usize, from: usize, aside: f64) -> Vec<[f64; 2]> {
         let [one, other] = self.map.links[link].ends;
         let to = if from == one { other } else { one };
@@ -196,7 +196,7 @@ impl<'a> Sketch<'a> {
         (block, places.into_iter().map(|(middle, cost)| Place { middle, cost }).collect())
     }
 
-    /// What a link is, with its possible places: on either side of it, near its middle if possible.
+    /// The properties of a link, with candidate places on either side, preferably near its middle.
     fn label(&self, number: usize, link: &MapLink) -> (Block, Vec<Place>) {
         let kind = |ink| Type::new(self.sizes.small_pt, ink).anchored(Anchor::Middle);
         let lines = self
@@ -209,7 +209,7 @@ impl<'a> Sketch<'a> {
         let [nx, ny] = self.across(number, 1.0);
         let routes = self.routes_over(number).count().max(1) as f64;
         let bundle = ((routes - 1.0) * ROUTE_GAP + ROUTE) * self.unit / 2.0;
-        // Half of what the block takes across the link.
+        // Half of the extent of the block across the link.
         let half = (nx.abs() * block.size[0] + ny.abs() * block.size[1]) / 2.0;
         let mut places = Vec::new();
         for part in ALONG {
@@ -226,7 +226,7 @@ impl<'a> Sketch<'a> {
         (block, places)
     }
 
-    /// The name of a link and what it is, with arrows where its directions differ.
+    /// The name and properties of a link, with arrows if its directions differ.
     fn words(&self, link: &MapLink) -> Vec<String> {
         let [from, to] = link.ends.map(|end| self.place(end));
         let arrows =

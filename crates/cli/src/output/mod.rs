@@ -20,14 +20,14 @@ use terminal::Terminal;
 
 pub(crate) use outlet::Outlet;
 
-/// Bytes that wait for the reader of standard error.
+/// Size of the queue for standard error, in bytes.
 const LOG_BYTES: usize = 256 << 10;
-/// Bytes that wait for the reader of standard output.
+/// Size of the queue for standard output, in bytes.
 const RESULT_BYTES: usize = 8 << 20;
-/// How long the program waits at its end for a reader of standard error that takes nothing.
+/// How long the program waits at its end for a stalled reader of standard error.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Standard error of a command that serves others, or whose work must go on.
+/// Standard error of a command that must not block.
 static LOG: OnceLock<Outlet> = OnceLock::new();
 
 /// Writes a line to standard error. If it has been closed, the line is dropped and the command continues.
@@ -45,17 +45,17 @@ fn draw(text: String) {
     }
 }
 
-/// From now on, a reader of standard error that takes nothing stops no one who writes to it: what does not fit a queue is left out, and
-/// the reader learns how much that was.
+/// From now on, a stalled reader of standard error does not block the program: what does not fit a queue is dropped, and a line says
+/// how much that was.
 pub(crate) fn never_block() -> Outcome {
     let remark = |lines| Some(format!("{lines} lines were left out: nobody read standard error\n"));
     let log = Outlet::start(io::stderr(), LOG_BYTES, remark);
-    // If another part of the program has called this before, its queue serves.
+    // If this was called before, that queue is used.
     let _ = LOG.set(log.context("cannot start a thread that writes to standard error")?);
     Ok(())
 }
 
-/// Waits at the end of the program for what [`tell`] has been given, but not long for a reader that takes nothing.
+/// Waits at the end of the program until the lines of [`tell`] are written, but not long for a stalled reader.
 pub(crate) fn finish() {
     if let Some(log) = LOG.get() {
         log.flush(LAST_WORDS);
@@ -87,18 +87,18 @@ pub(crate) fn results_to(file: File) -> Result<Outlet, Failure> {
     Ok(results.context("cannot start a thread that writes to the log file")?)
 }
 
-/// What went wrong with [`results`] since the last call.
+/// The error of [`results`] since the last call.
 pub(crate) fn failure_of(results: &Outlet) -> Outcome {
     results.take_failure().map_or(Ok(()), |error| Err(cannot_print(error)))
 }
 
-/// What went wrong with [`results_to`] since the last call.
+/// The error of [`results_to`] since the last call.
 pub(crate) fn failure_of_log(results: &Outlet) -> Outcome {
     let failure = results.take_failure().map(anyhow::Error::from);
     failure.map_or(Ok(()), |error| Err(Failure::Failed(error.context("cannot write the log file"))))
 }
 
-/// Writes text for people to standard output, as [`print`] does; lines that are longer than a terminal is wide are folded.
+/// Writes text to standard output, as [`print`] does; lines wider than the terminal are folded.
 pub(crate) fn show(text: &str) -> Outcome {
     print(fold(text, Width::of_output()).as_bytes())
 }
@@ -108,7 +108,7 @@ pub(crate) fn answer(is_json: bool, text: &str) -> Outcome {
     if is_json { print(text.as_bytes()) } else { show(text) }
 }
 
-/// Writes to standard output. A reader that has had enough (`| head`) is no failure.
+/// Writes to standard output. A closed pipe (`| head`) is not a failure.
 pub(crate) fn print(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -134,12 +134,12 @@ pub(crate) struct PeerLines {
 }
 
 impl PeerLines {
-    /// No peer has caused a line yet.
+    /// No lines so far.
     pub(crate) fn new() -> Self {
         Self { begin: Instant::now(), ration: Mutex::default() }
     }
 
-    /// Hands `line` to `tell` if `peer` may cause another one, after a line about those that were left out.
+    /// Passes `line` to `tell` if `peer` may cause another one, after a line about those that were dropped.
     pub(crate) fn tell(&self, peer: IpAddr, line: &str, tell: impl Fn(&str)) {
         let now = self.begin.elapsed();
         let verdict = self.ration.lock().unwrap_or_else(PoisonError::into_inner).admit(peer, now);
@@ -151,7 +151,7 @@ impl PeerLines {
         }
     }
 
-    /// Hands lines about what was left out so far to `tell`.
+    /// Passes lines about what was dropped so far to `tell`.
     pub(crate) fn end(&self, tell: impl Fn(&str)) {
         let left_out = self.ration.lock().unwrap_or_else(PoisonError::into_inner).take_left_out();
         for (peer, count) in left_out {

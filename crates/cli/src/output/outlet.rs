@@ -1,4 +1,4 @@
-//! Output that nobody may read: a bounded queue in front of a thread that writes.
+//! Output that never blocks: a bounded queue in front of a writing thread.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,19 +8,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Makes a remark about a number of pieces that were left out: what is to be written in their place, if anything.
+/// Makes the remark that replaces a number of dropped pieces, if any.
 pub(crate) type Remark = fn(u64) -> Option<String>;
 
-/// Takes pieces of output without ever blocking, and hands them to a thread that writes them.
+/// Accepts pieces of output without blocking, and passes them to a thread that writes them.
 ///
-/// A pipe that nobody reads, or a terminal that is stopped, blocks whoever writes to it. Here that is the thread alone. What
-/// does not fit the queue meanwhile is left out and counted, and the count is reported when the reader is back.
+/// A pipe without an active reader, or a stopped terminal, blocks its writer: here only the thread. Pieces that do not fit the
+/// queue meanwhile are dropped and counted, and the count is reported when the reader is back.
 pub(crate) struct Outlet(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// Most bytes that wait.
+    /// Size of the queue in bytes.
     limit: usize,
     remark: Remark,
 }
@@ -29,15 +29,15 @@ struct Shared {
 struct State {
     waiting: VecDeque<Vec<u8>>,
     waiting_bytes: usize,
-    /// Pieces that were left out since the last one that was taken.
+    /// Pieces dropped since the last accepted one.
     left_out: u64,
     /// Whether the thread is writing a piece.
     writing: bool,
-    /// Pieces written, or tried to.
+    /// Pieces written, including failed attempts.
     written: u64,
-    /// The first error of writing.
+    /// The first write error.
     failure: Option<io::Error>,
-    /// Whether nothing more comes.
+    /// Whether the input has ended.
     closed: bool,
 }
 
@@ -55,10 +55,10 @@ impl Outlet {
         Ok(Self(shared))
     }
 
-    /// Hands over a piece. If too much waits already, it is left out.
+    /// Queues a piece, or drops it if the queue is full.
     pub(crate) fn put(&self, piece: Vec<u8>) {
         let mut state = self.0.lock();
-        // After a gap, half of the queue is to be free first: otherwise every other piece would be a remark.
+        // After a gap, half of the queue must be free first: otherwise every other piece would be a remark.
         let limit = if state.left_out > 0 { self.0.limit / 2 } else { self.0.limit };
         if state.waiting_bytes > 0 && state.waiting_bytes.saturating_add(piece.len()) > limit {
             state.left_out += 1;
@@ -86,7 +86,7 @@ impl Outlet {
         true
     }
 
-    /// The first error of writing since the last call. A reader that has had enough is none.
+    /// The first write error since the last call. A closed pipe is not an error.
     pub(crate) fn take_failure(&self) -> Option<io::Error> {
         self.0.lock().failure.take()
     }
@@ -110,7 +110,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reports what was left out, behind what waits.
+    /// Queues the remark about dropped pieces.
     fn remark_gap(&self, state: &mut State) {
         if state.left_out > 0
             && let Some(remark) = (self.remark)(mem::take(&mut state.left_out))
@@ -119,7 +119,7 @@ impl Shared {
         }
     }
 
-    /// Writes until nothing more comes.
+    /// Writes until the input ends.
     fn write(&self, mut out: impl Write) {
         let mut state = self.lock();
         loop {

@@ -1,4 +1,4 @@
-//! How many lines a peer may cause.
+//! Rate limit of the lines that a peer causes.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,10 +8,10 @@ use std::time::Duration;
 const BURST: u32 = 1000;
 /// Time after which it may cause one more.
 const PER_LINE: Duration = Duration::from_millis(100);
-/// Most peers that are remembered.
+/// Maximum number of peers with state.
 const MOST_PEERS: usize = 4096;
 
-/// Rations the lines of each peer, by its address: it may begin as many associations as it likes. Time is handed in.
+/// Limits the lines of each peer, by its address, since it may begin any number of associations. The time is passed in.
 #[derive(Debug, Default)]
 pub(crate) struct Ration {
     peers: BTreeMap<IpAddr, Peer>,
@@ -19,19 +19,19 @@ pub(crate) struct Ration {
 
 #[derive(Clone, Copy, Debug)]
 struct Peer {
-    /// Lines that it may cause now.
+    /// Lines that it may cause at present.
     lines: u32,
-    /// When the last line was granted, or the number was full.
+    /// When the last line was granted, or the allowance was full.
     since: Duration,
     left_out: u64,
 }
 
-/// What becomes of a line.
+/// Decision about a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// It is written. So many lines of the same peer before it were not.
+    /// Write it. The number counts the dropped lines of the same peer before it.
     Write(u64),
-    /// It is left out.
+    /// Drop it.
     LeaveOut,
 }
 
@@ -55,7 +55,7 @@ impl Ration {
         Verdict::Write(std::mem::take(&mut entry.left_out))
     }
 
-    /// Lines that were left out and not reported yet, by peer.
+    /// Dropped lines that were not reported yet, by peer.
     pub(crate) fn take_left_out(&mut self) -> Vec<(IpAddr, u64)> {
         let take = |(address, peer): (&IpAddr, &mut Peer)| {
             let count = std::mem::take(&mut peer.left_out);
@@ -64,7 +64,7 @@ impl Ration {
         self.peers.iter_mut().filter_map(take).collect()
     }
 
-    /// Forgets the peers that are as if they had never caused a line.
+    /// Removes the peers whose allowance is full again.
     fn forget_full(&mut self, now: Duration) {
         self.peers.retain(|_, peer| {
             peer.refill(now);
@@ -128,7 +128,7 @@ mod tests {
             let _ = ration.admit(peer(number), Duration::ZERO);
         }
         assert_eq!(ration.peers.len(), MOST_PEERS);
-        // Those who were silent for a while make room.
+        // Peers that were silent for a while make room.
         assert_eq!(ration.admit(peer(100_001), PER_LINE), Verdict::Write(0));
         assert_eq!(ration.peers.len(), 1);
     }

@@ -1,4 +1,4 @@
-//! A terminal for progress bars that may be stopped (Ctrl-S) without stopping who draws on it.
+//! A terminal for progress bars that can be stopped (Ctrl-S) without blocking the program.
 
 use std::fmt::Write as _;
 use std::io;
@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::TermLike;
 
-/// Collects what is drawn, and hands it over as a whole when it is flushed.
+/// Collects what is drawn, and passes it on as a whole when flushed.
 #[derive(Debug)]
 pub(crate) struct Terminal {
-    /// Only asked for its size.
+    /// Used for its size only.
     size: console::Term,
     drawn: Mutex<String>,
     /// Takes what was drawn. It must not block.

@@ -1,9 +1,9 @@
-//! Lines of text that fit.
+//! Folding of lines.
 
 use super::{Width, length};
 
-/// Text whose long lines continue below: where their last column begins, if they have some, else two columns further in. A word that
-/// is too long stays whole.
+/// Folds long lines: they continue where their last column begins, or indented by two if they have no columns. A word that is too
+/// long stays whole.
 pub(crate) fn fold(text: &str, width: Width) -> String {
     let Some(width) = width.columns() else { return text.to_owned() };
     let mut out = String::with_capacity(text.len());
@@ -15,7 +15,7 @@ pub(crate) fn fold(text: &str, width: Width) -> String {
     out
 }
 
-/// A line as lines that fit.
+/// Folds one line.
 pub(super) fn line(text: &str, width: usize) -> Vec<String> {
     if length(text) <= width {
         return vec![text.to_owned()];
@@ -24,7 +24,7 @@ pub(super) fn line(text: &str, width: usize) -> Vec<String> {
     let further = " ".repeat(last_column(text, own, width / 3).unwrap_or(own + 2).min(width / 2));
     let mut lines = Vec::new();
     let (mut now, mut rest) = (" ".repeat(own), text.trim_start());
-    // Spaces between words are part of what has been laid out: they only go where the line ends.
+    // Spaces between words are part of the layout: they are removed only at the end of a line.
     while !rest.is_empty() {
         let gap = rest.len() - rest.trim_start().len();
         let word = rest[gap..].split(' ').next().unwrap_or_default();

@@ -4,7 +4,7 @@
 //! 1. one line per row, each column as wide as its longest cell;
 //! 2. the same with the names of the columns, and the text in a last column of words, on several lines;
 //! 3. several blocks one below the other: each begins with the columns that name the row, and has as many of the others as fit;
-//! 4. the rows one below the other, each with a line per column.
+//! 4. the rows stacked, each with a line per column.
 //!
 //! No column is left out. Text that is not written to a terminal has its full width, unless `COLUMNS` is set.
 
@@ -19,7 +19,7 @@ const GAP: usize = 2;
 /// The narrowest column of words: below that, a table is divided.
 const NARROWEST_WORDS: usize = 24;
 
-/// A table for people.
+/// A table as text.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     header: Vec<String>,
@@ -39,13 +39,13 @@ impl Table {
         Self { rows: rows.collect(), header, keys: 1, has_words: false }
     }
 
-    /// Says how many columns at the beginning it takes to name a row; they are repeated in each block.
+    /// Sets the number of leading columns that name a row; they are repeated in each block.
     pub fn keys(mut self, keys: usize) -> Self {
         self.keys = keys.min(self.header.len());
         self
     }
 
-    /// Says that the last column has words: it is aligned to the left, and wraps.
+    /// Marks the last column as words: it is aligned to the left, and wraps.
     pub fn with_words(mut self) -> Self {
         self.has_words = true;
         self
@@ -97,7 +97,7 @@ impl Table {
         blocks.iter().filter_map(text).collect()
     }
 
-    /// Widths of columns with names that wrap, where they fit; what is left belongs to the column of words.
+    /// Widths of columns with wrapped names, if they fit; the rest belongs to the column of words.
     fn narrowed(&self, columns: &[usize], least: &[usize], width: usize) -> Option<Vec<usize>> {
         let mut widths: Vec<usize> = columns.iter().map(|column| least[*column]).collect();
         let spare = width.checked_sub(sum(&widths))?;
@@ -139,7 +139,7 @@ impl Table {
         lines
     }
 
-    /// The rows one below the other.
+    /// The rows, stacked.
     fn stack(&self, width: usize) -> Vec<String> {
         let (keys, others) = self.header.split_at(self.keys);
         let name_width = others.iter().map(|name| length(name)).max().unwrap_or(0);
@@ -162,7 +162,7 @@ impl Table {
         self.rows.iter().map(|row| length(&row[column])).max().unwrap_or(0)
     }
 
-    /// The width below which a column cannot be.
+    /// The minimum width of a column.
     fn least(&self, column: usize) -> usize {
         let cells = match self.has_words_at(column) {
             true => self.widest(column).min(NARROWEST_WORDS),
@@ -176,7 +176,7 @@ impl Table {
     }
 }
 
-/// Columns of the terminal that text takes.
+/// Width of text in terminal columns.
 fn length(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,8 +1,8 @@
-//! How wide text for people may be.
+//! Width of text output.
 
 use std::io::{self, IsTerminal};
 
-/// Below this, text is laid out as if there were so many columns.
+/// Minimum width: narrower output is laid out for this many columns.
 const NARROWEST: usize = 40;
 
 /// Columns of the output.
@@ -13,7 +13,7 @@ impl Width {
     /// No limit.
     pub const FULL: Self = Self(None);
 
-    /// So many columns.
+    /// A number of columns.
     pub fn of(columns: usize) -> Self {
         Self(Some(columns.max(NARROWEST)))
     }
@@ -39,12 +39,12 @@ impl Width {
         self.0
     }
 
-    /// What is left beside so many columns.
+    /// The width that is left beside a number of columns.
     pub fn less(self, columns: usize) -> Self {
         self.0.map_or(self, |width| Self::of(width.saturating_sub(columns)))
     }
 
-    /// At most so many columns: running text is hard to read in longer lines.
+    /// At most a number of columns: running text is hard to read in longer lines.
     pub fn at_most(self, columns: usize) -> usize {
         self.0.map_or(columns, |width| width.min(columns))
     }

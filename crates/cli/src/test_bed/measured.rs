@@ -1,10 +1,10 @@
-//! From what the meter prints to results that have the names of simulated ones.
+//! Converts the meter's document to results with the names of simulated ones.
 
 use polypath_emulate::{Side, TestBed};
 use polypath_lab::run::{FlatResult, Outcome, Status};
 use serde_json::{Value, json};
 
-/// Results by path: the name here, and the meter's.
+/// Results of paths: their names here and in the meter's document.
 const OF_PATHS: [(&str, &str); 4] = [
     ("goodput_bit_s", "sent_bits_per_second"),
     ("fast_retransmissions", "fast_retransmits"),
@@ -12,10 +12,10 @@ const OF_PATHS: [(&str, &str); 4] = [
     ("timeouts", "timeouts"),
 ];
 
-/// What came out, from the document of the meter and the names of the paths.
+/// The results, from the document of the meter and the names of the paths.
 ///
 /// # Errors
-/// It is no such document, or of a measurement that did not come to its end.
+/// The document has another form, or the measurement did not complete.
 pub(super) fn outcome(document: &str, names: &[String]) -> Result<Outcome, String> {
     let document: Value = serde_json::from_str(document)
         .map_err(|error| format!("the meter printed no document: {error}"))?;

@@ -18,9 +18,9 @@ use plan::Plan;
 
 /// How long the server may take to listen, and the client longer than the scenario.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often their state is looked at.
+/// How often their state is polled.
 const STEP: Duration = Duration::from_millis(20);
-/// What the server says when clients may come.
+/// Output of the server when it is ready.
 const LISTENING: &str = "listening";
 
 /// The test bed of this machine.
@@ -80,13 +80,13 @@ fn measure(plan: &Plan) -> Result<String, String> {
         return Err(format!("the meter failed ({how}): {}", said("client.err").trim()));
     }
     let document = said("client.out");
-    // With them go the programs.
+    // The programs end with them.
     drop(bed);
     let _ = server.wait();
     Ok(document)
 }
 
-/// Waits until something is there. A program that ended before, or is too late, has it not.
+/// Waits for an output of a program. Fails if the program ends before, or is late.
 fn wait<T>(
     program: &mut Child,
     patience: Duration,

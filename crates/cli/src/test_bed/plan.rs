@@ -1,4 +1,4 @@
-//! From a scenario to links and to arguments of the meter.
+//! Converts a scenario to links and arguments of the meter.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use polypath_units::{ByteCount, Duration as Simulated, Fraction};
 use polypath_workload::Distribution;
 use serde_json::Value;
 
-/// What is to be run.
+/// The measurement to run.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Plan {
     /// The links, one for each path.
@@ -31,10 +31,10 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// What a scenario means on a test bed.
+    /// The plan for a scenario.
     ///
     /// # Errors
-    /// It asks for something that a test bed does not have.
+    /// The scenario needs something that a test bed does not support.
     pub fn of(scenario: &Scenario, seed: u64) -> Result<Self, String> {
         let Some(settings) = scenario.test_bed else {
             return Err("the scenario has no `test_bed`".into());
@@ -79,7 +79,7 @@ impl Plan {
     }
 }
 
-/// What of a scenario a test bed does not have, in words.
+/// Names what a scenario needs and a test bed does not support.
 fn problem(scenario: &Scenario) -> Option<&'static str> {
     let Scenario { network, external, association, traffic, faults, steps, .. } = scenario;
     let Network::Disjoint(DisjointNetwork { ip: IpVersion::V4, paths }) = network else {
@@ -181,7 +181,7 @@ fn traffic(scenario: &Scenario, seed: u64) -> Result<Vec<String>, String> {
     Ok(arguments.map(str::to_owned).to_vec())
 }
 
-/// The arguments that make these settings from those that the meter begins with.
+/// The arguments that turn the defaults of the meter into these settings.
 fn policies(settings: &SctpSettings) -> Result<Vec<String>, String> {
     let mut arguments = vec!["--preset".to_owned(), settings.preset.name().to_owned()];
     let json =

@@ -1,12 +1,12 @@
-//! What `polypath send` and `polypath receive` show: progress, paths that come and go, and a summary in words or JSON; and how much
-//! senders may store.
+//! Output of `polypath send` and `polypath receive`: progress, changes of paths, and a summary as text or JSON; and limits of
+//! senders.
 
 pub(crate) mod paths;
 pub(crate) mod progress;
 pub(crate) mod shares;
 pub(crate) mod summary;
 
-/// How much is said beside results.
+/// How much is printed beside results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Verbosity {
     /// Errors and warnings only.
@@ -16,13 +16,13 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
-/// Options for it.
+/// The options.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerbosityArgs {
     /// Print only errors and warnings, and no summary except with --json
     #[arg(short, long)]
     quiet: bool,
-    /// Say more about paths and associations
+    /// Print more about paths and associations
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 }

@@ -1,4 +1,4 @@
-//! Paths that are lost and come back, as it happens.
+//! Reports paths that are lost and come back.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use tokio::time::{Instant, sleep_until};
 use super::Verbosity;
 use crate::interfaces;
 
-/// How long a path is doubtful before that is worth a line: a single timeout is not.
+/// How long a path must be silent before it is reported: a single timeout is not enough.
 const GRACE: Duration = Duration::from_secs(1);
-/// Longest time between two looks at nothing.
+/// Longest polling interval.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// Hands a line to `tell` for each path of an association that is lost or comes back. Times count from `begin`. Returns when the
+/// Passes a line to `tell` for each path of an association that is lost or comes back. Times count from `begin`. Returns when the
 /// association ends.
 pub(crate) async fn watch(
     association: Association,
@@ -45,7 +45,7 @@ pub(crate) async fn watch(
     }
 }
 
-/// What is worth a line about a path.
+/// A reported change of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum News {
     /// Since when it does not answer.
@@ -72,10 +72,10 @@ impl News {
     }
 }
 
-/// What is known of the paths.
+/// State of the paths.
 #[derive(Debug)]
 struct Board<P> {
-    /// Paths that do not answer: since when, and whether that was said.
+    /// Silent paths: since when, and whether that was reported.
     silent: BTreeMap<P, (Duration, bool)>,
 }
 
@@ -112,7 +112,7 @@ impl<P: Copy + Ord> Board<P> {
         unsaid.map(|(since, _)| *since + GRACE).min()
     }
 
-    /// A path that has been silent for long enough.
+    /// A path that has been silent for long enough to report.
     fn look(&mut self, now: Duration) -> Option<(P, News)> {
         let due = |(_, silent): &(&P, &mut (Duration, bool))| !silent.1 && silent.0 + GRACE <= now;
         let (path, silent) = self.silent.iter_mut().find(due)?;
@@ -121,14 +121,14 @@ impl<P: Copy + Ord> Board<P> {
     }
 }
 
-/// What a path is called: by its interface, and by its addresses where more begin there.
+/// Name of a path: its interface, and its addresses if other paths share the interface.
 fn label(path: PathId, paths: &[PathStats]) -> String {
     let place = paths.iter().position(|other| other.path == path);
     let label = place.and_then(|place| labels(paths).into_iter().nth(place));
     label.unwrap_or_else(|| path.to_string())
 }
 
-/// What all paths of an association are called.
+/// Names of all paths of an association.
 pub(crate) fn labels(paths: &[PathStats]) -> Vec<String> {
     let places = interfaces::places().unwrap_or_default();
     let name = |path: &PathStats| {

@@ -1,4 +1,4 @@
-//! What is shown while a transfer goes on: a bar with the rate of each path on a terminal, else a line now and then.
+//! Progress of a transfer: a bar with the rate of each path on a terminal, otherwise a line now and then.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,12 +16,12 @@ use super::{Verbosity, paths};
 use crate::failure::Failure;
 use crate::output::{self, PeerLines, tell};
 
-/// Pause between two looks at the counters.
+/// Polling interval of the counters.
 const TICK: Duration = Duration::from_millis(250);
-/// Ticks between two lines where there is no terminal.
+/// Ticks between two lines without a terminal.
 const TICKS_PER_LINE: u64 = 40;
 
-/// The progress of all files at standard error. A reader that takes nothing holds no transfer up.
+/// The progress of all files on standard error. A stalled reader does not block transfers.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     /// Bars on a terminal; otherwise lines.
@@ -58,11 +58,11 @@ struct FileProgress {
 }
 
 impl Progress {
-    /// What suits standard error.
+    /// Bars or lines, as suits standard error.
     ///
     /// # Errors
     ///
-    /// The system gives no thread to write.
+    /// The system cannot create the writing thread.
     pub(crate) fn new(verbosity: Verbosity) -> Result<Self, Failure> {
         output::never_block()?;
         let bars = || MultiProgress::with_draw_target(output::progress_target());
@@ -71,14 +71,14 @@ impl Progress {
         Ok(Self { bars, verbosity, begin, peers: Arc::new(PeerLines::new()) })
     }
 
-    /// Prints a line that only those want who did not ask for silence.
+    /// Prints a line unless output is quiet.
     pub(crate) fn remark(&self, line: &str) {
         if self.verbosity > Verbosity::Quiet {
             self.tell(line);
         }
     }
 
-    /// Prints a line that only those want who asked for more.
+    /// Prints a line if output is verbose.
     pub(crate) fn detail(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
             self.tell(line);
@@ -110,7 +110,7 @@ impl Progress {
         tokio::spawn(watch).abort_handle()
     }
 
-    /// Prints a line, also where silence is wanted.
+    /// Prints a line, even if output is quiet.
     pub(crate) fn tell(&self, line: &str) {
         match &self.bars {
             Some(bars) => bars.suspend(|| tell(format_args!("{line}"))),
@@ -118,19 +118,19 @@ impl Progress {
         }
     }
 
-    /// Prints a line that a peer has caused, unless it has caused too many.
+    /// Prints a line that a peer caused, within the limit of the peer.
     pub(crate) fn tell_of(&self, peer: IpAddr, line: &str) {
         self.peers.tell(peer, line, |line| self.tell(line));
     }
 
-    /// The same for a line that only those want who did not ask for silence.
+    /// The same, unless output is quiet.
     fn remark_of(&self, peer: IpAddr, line: &str) {
         if self.verbosity > Verbosity::Quiet {
             self.tell_of(peer, line);
         }
     }
 
-    /// Prints what was left out of the lines of peers.
+    /// Prints how many lines of peers were dropped.
     pub(crate) fn end(&self) {
         self.peers.end(|line| self.tell(line));
     }
@@ -219,7 +219,7 @@ impl Drop for FileProgress {
     }
 }
 
-/// Looks at the counters of an association again and again.
+/// Polls the counters of an association.
 struct Watch {
     side: Side,
     name: String,
@@ -280,7 +280,7 @@ pub(crate) fn peer_of(association: &Association) -> IpAddr {
     association.remote_addresses().first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }
 
-/// The rate of each path between two looks.
+/// The rate of each path between two polls.
 fn path_rates(side: Side, before: &[PathStats], now: &[PathStats], elapsed: Duration) -> String {
     let rates = paths::labels(now).into_iter().zip(now).map(|(label, path)| {
         let earlier = before
@@ -306,12 +306,12 @@ fn template(bar: &str) -> String {
     format!("{{prefix}} {bar} {{decimal_bytes}} of {{decimal_total_bytes}}, {{eta}}, {{msg}}")
 }
 
-/// A rate for people, in decimal units.
+/// A rate in decimal units.
 pub(crate) fn rate(bits_per_second: f64) -> String {
     scaled(bits_per_second, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
 }
 
-/// A size for people, in decimal units.
+/// A size in decimal units.
 pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1000 { format!("{bytes} B") } else { scaled(bytes as f64, ["B", "kB", "MB", "GB"]) }
 }

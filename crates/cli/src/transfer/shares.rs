@@ -1,4 +1,4 @@
-//! How much the senders of `polypath receive` may take, alone and together.
+//! Limits of the senders of `polypath receive`, alone and together.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub(crate) struct SharesArgs {
     max_incomplete: Option<ByteCount>,
 }
 
-/// What senders may store.
+/// Limits of what senders may store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shares {
     max_files: u64,
@@ -72,7 +72,7 @@ pub(crate) struct Shares {
 }
 
 impl SharesArgs {
-    /// What senders may store that the operator trusts.
+    /// Limits of trusted senders.
     pub(crate) fn of_known(&self) -> Shares {
         Shares {
             max_files: self.max_files,
@@ -83,7 +83,7 @@ impl SharesArgs {
         }
     }
 
-    /// What anybody may store.
+    /// Limits if anybody may send.
     pub(crate) fn of_anybody(&self) -> Shares {
         Shares {
             max_bytes: Some(self.max_bytes.unwrap_or(MAX_BYTES)),
@@ -94,12 +94,12 @@ impl SharesArgs {
         }
     }
 
-    /// What the only sender may hand on, none of which is stored.
+    /// Limits of the only sender, whose data is passed on and not stored.
     pub(crate) fn of_one_file(&self) -> Shares {
         Shares { max_files: 1, ..self.of_known() }
     }
 
-    /// What becomes of incomplete files.
+    /// Treatment of incomplete files.
     pub(crate) fn incomplete(&self) -> Incomplete {
         let max_bytes = self.max_incomplete.map(ByteCount::as_bytes);
         match Duration::from_nanos(self.keep_incomplete.as_nanos()) {
@@ -143,7 +143,7 @@ impl Shares {
             .keep_free(self.keep_free.as_bytes())
     }
 
-    /// A line that says so.
+    /// A line with these limits.
     pub(crate) fn told(&self) -> String {
         let size = |most: Option<ByteCount>| {
             most.map_or_else(|| "any number of bytes".to_owned(), |most| most.to_string())

@@ -1,4 +1,4 @@
-//! What is told when a transfer is over.
+//! The summary of a transfer.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::progress::{rate, size};
 use crate::interfaces;
 use crate::unused::{IdlePath, Unused};
 
-/// The report of a transfer, and what only a user of the program wants to know.
+/// The report of a transfer, with details for users of the program.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     #[serde(flatten)]
@@ -18,18 +18,18 @@ pub(crate) struct Summary {
     /// Name of the sender's key at the receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<String>,
-    /// Addresses that were named and did nothing.
+    /// Addresses that were given and not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unused: Vec<Unused>,
     /// Paths that carried nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) idle_paths: Vec<IdlePath>,
-    /// What of the directories was not sent.
+    /// Entries of directories that were not sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) left_out: Vec<Left>,
 }
 
-/// Something in a directory that was not sent.
+/// An entry of a directory that was not sent.
 #[derive(Debug, Serialize)]
 pub(crate) struct Left {
     path: String,

@@ -18,8 +18,8 @@ fn a_server_measures_with_those_who_have_a_key_and_names_it() {
     let (alice, eve) = (key(&alice), key(&eve));
     let mut server = Server::start("127.0.8.1", &["--one-off", "--key", alice]);
     for (more, expected) in [
-        (&[][..], "it accepts only those who have a key"),
-        (&["--key", eve], "the key (--key) is none that it accepts"),
+        (&[][..], "it accepts only peers with a key"),
+        (&["--key", eve], "it does not accept this key (--key)"),
     ] {
         let mut client = server.client("127.0.8.2", &["-n", "10K", "--connect-timeout", "2"]);
         let output = client.args(more).output().expect("the program starts");

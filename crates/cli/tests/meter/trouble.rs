@@ -180,7 +180,7 @@ fn a_port_in_use_is_a_matter_of_the_environment() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
-    assert!(stderr(&output).contains("another program has the port"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another program uses the port"), "{}", stderr(&output));
 }
 
 #[test]
@@ -197,9 +197,9 @@ fn wrong_usage_is_told_at_once() {
         (&["client", "192.0.2.1", "-b", "x"], "invalid value"),
         (&["client", "192.0.2.1", "--flow", "const1"], "RATE:SIZE"),
         (&["client", "192.0.2.1", "--set", "mtu_byte=1"], "did you mean 'mtu_bytes'?"),
-        (&["client", "192.0.2.1", "--encap-port", "0"], "--encap-port"),
-        (&["client", "192.0.2.1:5201"], "named by --port"),
-        (&["client", "[2001:db8::1]:5201"], "named by --port"),
+        (&["client", "192.0.2.1", "--encap-port", "0"], "--encapsulation-port"),
+        (&["client", "192.0.2.1:5201"], "names the SCTP port"),
+        (&["client", "[2001:db8::1]:5201"], "names the SCTP port"),
         (&["client", "192.0.2.1,"], "an address is missing"),
         (&["client", "192.0.2.1", "--csv", "/none-such/x.csv"], "/none-such/x.csv"),
         (&["client", "192.0.2.1", "--logfile", "/none-such/log"], "/none-such/log"),

@@ -67,8 +67,8 @@ fn a_receiver_takes_files_of_those_with_a_key_only() {
         run(&mut sender(receiver, &file, key))
     };
     for (name, key, expected) in [
-        ("none", None, "it accepts only those who have a key: name a file with it (--key)"),
-        ("other", Some(eve), "the key (--key) is none that it accepts"),
+        ("none", None, "it accepts only peers with a key: name a file with the key (--key)"),
+        ("other", Some(eve), "it does not accept this key (--key)"),
     ] {
         let output = send(&receiver, name, key);
         let told = stderr(&output);

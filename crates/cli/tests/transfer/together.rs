@@ -199,6 +199,17 @@ fn nobody_is_there() {
 }
 
 #[test]
+fn a_receiver_is_found_by_name() {
+    let mut receiver = Receiver::start("127.0.0.1", &["--once"]);
+    let mut send = polypath();
+    send.args(["send", "Cargo.toml", "--to", "localhost", "--encapsulation-port", &receiver.port]);
+    let sent = run(&mut send);
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    assert_eq!(receiver.files(), ["Cargo.toml"]);
+    assert!(receiver.wait().0.success());
+}
+
+#[test]
 fn wrong_usage_is_told_before_anything_is_sent() {
     let table: &[(&[&str], i32, &str)] = &[
         (&["send", "--to", "127.0.0.1"], 2, "<FILE>"),
@@ -244,7 +255,12 @@ fn wrong_usage_is_told_before_anything_is_sent() {
             2,
             "at least 4096",
         ),
-        (&["send", "Cargo.toml", "--to", "localhost"], 2, "localhost"),
+        (&["send", "Cargo.toml", "--to", "127.0.0.1:9899"], 2, "--encapsulation-port the UDP port"),
+        (
+            &["send", "Cargo.toml", "--to", "127.0.0.1", "--from", "localhost"],
+            2,
+            "not an IP address",
+        ),
         (
             &["send", "Cargo.toml", "--to", "127.0.0.1", "--set", "mtu_byte=1"],
             2,

@@ -1,4 +1,4 @@
-//! Axes: where values are along them, and what stands beside their ticks.
+//! Axes: positions of values, and ticks with their labels.
 
 use super::Scale;
 
@@ -8,26 +8,26 @@ pub(super) struct Axis {
     scale: Scale,
     low: f64,
     high: f64,
-    /// Values that are worth a tick of their own.
+    /// Values that should have a tick.
     own: Vec<f64>,
     /// Names of the places 0, 1, 2 …
     names: Vec<String>,
 }
 
-/// A tick with its text.
+/// A tick with its label.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Tick {
     pub at: f64,
     pub text: String,
 }
 
-/// A part of the axis that stays free at each end.
+/// Fraction of the axis that stays free at each end.
 const PAD: f64 = 0.04;
-/// Most ticks that are tried.
+/// Maximum number of ticks that are tried.
 const MOST_TICKS: u32 = 9;
 /// Own values have ticks up to this number.
 const MOST_OWN: usize = 12;
-/// Most powers of ten between the ends of an axis.
+/// Maximum number of powers of ten between the ends of an axis.
 const DECADES: f64 = 30.0;
 
 impl Axis {
@@ -81,12 +81,12 @@ impl Axis {
         self.low
     }
 
-    /// Whether a value has a place: zero has none where ratios are equal.
+    /// Whether a value has a position: zero has none on a logarithmic axis.
     pub fn has(&self, value: f64) -> bool {
         has_place(value, self.scale)
     }
 
-    /// How far along the axis a value is: 0 at its beginning, 1 at its end. What lies beyond is at the end.
+    /// Position of a value: 0 at the beginning of the axis, 1 at its end. Values beyond are at the end.
     pub fn part(&self, value: f64) -> f64 {
         let (value, low, high) = match self.scale {
             Scale::Linear => (value, self.low, self.high),
@@ -98,7 +98,7 @@ impl Axis {
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The most ticks of those that could be there, of which `fit` says that they have room.
+    /// The largest candidate set of ticks that fits according to `fit`.
     pub fn ticks(&self, fit: impl Fn(&[Tick]) -> bool) -> Vec<Tick> {
         let mut choices = self.choices();
         let last = choices.pop().unwrap_or_default();
@@ -195,7 +195,7 @@ fn ends(sorted: &[f64], scale: Scale) -> (f64, f64) {
     }
 }
 
-/// The ends of an axis of equal ratios: a little beyond the values, not at the next power of ten.
+/// The ends of a logarithmic axis: a little beyond the values, not at the next power of ten.
 fn widened_ratio(low: f64, high: f64) -> (f64, f64) {
     let ratio = if high > low { (high / low).powf(PAD) } else { 1.5 };
     ((low / ratio).max(f64::MIN_POSITIVE), (high * ratio).min(f64::MAX))
@@ -209,7 +209,7 @@ fn nice_step(least: f64) -> f64 {
     steps.find(|step| *step >= least * (1.0 - 1e-9)).unwrap_or(10.0 * power)
 }
 
-/// A number as text: plain where that is short, else with its power of ten.
+/// A number as text: plain if that is short, otherwise with its power of ten.
 pub(super) fn text(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || (1e-4..1e6).contains(&size) {

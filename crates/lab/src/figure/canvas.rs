@@ -1,4 +1,4 @@
-//! A drawing of lines, marks and text, measured in points, which becomes SVG, PDF and PNG.
+//! Drawings of lines, marks and text in points, for SVG, PDF and PNG.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::font::{self, FALL, RISE};
 use super::palette::{Ink, Mark};
 use super::style::millimetres;
 
-/// A drawing in progress. Places are in points from the upper left corner.
+/// A drawing in progress. Coordinates are in points from the upper left corner.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Canvas {
     title: String,
@@ -23,27 +23,27 @@ pub struct Drawing {
     size: [f64; 2],
 }
 
-/// A text with the rectangle that it takes: left, top, right, bottom.
+/// A text with its rectangle: left, top, right, bottom.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TextBox {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// Where it is.
+    /// The rectangle.
     pub sides: [f64; 4],
 }
 
-/// How a line is drawn.
+/// Style of a line.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Stroke {
-    /// With what.
+    /// Colour.
     pub ink: Ink,
-    /// How wide, in points.
+    /// Width in points.
     pub width: f64,
     /// Lengths of dashes and gaps, as multiples of the width; a solid line has none.
     pub dash: &'static [f64],
 }
 
-/// Which part of a text is at its place.
+/// Anchor of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
     /// Its beginning.
@@ -54,18 +54,18 @@ pub enum Anchor {
     End,
 }
 
-/// How a text is written.
+/// Style of a text.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Type {
     /// Size in points.
     pub size: f64,
-    /// With what.
+    /// Colour.
     pub ink: Ink,
-    /// Which part of it is at its place.
+    /// Anchor.
     pub anchor: Anchor,
-    /// Upwards in place of to the right.
+    /// Whether it runs upwards.
     pub upwards: bool,
-    /// With a patch of paper behind it, against lines.
+    /// Whether it has a background that covers lines.
     pub patch: bool,
 }
 
@@ -97,12 +97,12 @@ impl Type {
         Self { size, ink, anchor: Anchor::Start, upwards: false, patch: false }
     }
 
-    /// The same with another part of it at its place.
+    /// The same with another anchor.
     pub fn anchored(self, anchor: Anchor) -> Self {
         Self { anchor, ..self }
     }
 
-    /// The same with a patch of paper behind it.
+    /// The same with a background.
     pub fn patched(self) -> Self {
         Self { patch: true, ..self }
     }
@@ -124,7 +124,7 @@ impl Type {
 }
 
 impl Canvas {
-    /// An empty one, with a title and a description for those who do not see it.
+    /// An empty drawing, with a title and a description for screen readers.
     pub fn new(title: &str, about: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -139,7 +139,7 @@ impl Canvas {
         self.named_line("", points, stroke);
     }
 
-    /// Joins points with a line that browsers name under the pointer.
+    /// Joins points with a line that has a tooltip in browsers.
     pub fn named_line(&mut self, name: &str, points: &[[f64; 2]], stroke: Stroke) {
         if points.len() < 2 {
             return;
@@ -152,7 +152,7 @@ impl Canvas {
         self.element("polyline", &attributes, name);
     }
 
-    /// Fills what points enclose.
+    /// Fills a polygon.
     pub fn area(&mut self, points: &[[f64; 2]], ink: Ink, opacity: f64) {
         let attributes = format!(
             "points=\"{}\" {} fill-opacity=\"{}\" stroke=\"none\"",
@@ -168,7 +168,7 @@ impl Canvas {
         self.named_rectangle("", [left, top, right, bottom], (inside, 0.0), edge);
     }
 
-    /// The same with round corners, and a name that browsers show under the pointer.
+    /// The same with round corners, and a tooltip in browsers.
     pub fn named_rectangle(
         &mut self,
         name: &str,
@@ -286,7 +286,7 @@ impl Canvas {
         };
     }
 
-    /// The drawing, so wide and high in points. With `most`, it is made smaller if it is wider than that.
+    /// The drawing, with its width and height in points. A drawing wider than `most` is scaled down.
     pub fn finish(self, [width, height]: [f64; 2], most: Option<f64>) -> Drawing {
         let scale = most.map_or(1.0, |most| (most / width).min(1.0));
         let [wide, high] =
@@ -330,7 +330,7 @@ impl Drawing {
 }
 
 impl TextBox {
-    /// Whether two of them lie over each other.
+    /// Whether two of them overlap.
     pub fn meets(&self, other: &Self) -> bool {
         let ([l, t, r, b], [left, top, right, bottom]) = (self.sides, other.sides);
         l < right && left < r && t < bottom && top < b
@@ -361,7 +361,7 @@ fn places(points: &[[f64; 2]]) -> String {
     out
 }
 
-/// With two decimals at most; what is no number has no place and becomes 0.
+/// A coordinate with at most two decimals; NaN becomes 0.
 fn number(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:.2}");
@@ -369,7 +369,7 @@ fn number(value: f64) -> String {
     if text == "-0" { "0".into() } else { text.to_owned() }
 }
 
-/// Text as XML takes it: without characters that it cannot have.
+/// Text for XML, without invalid characters.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

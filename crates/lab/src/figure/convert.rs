@@ -1,4 +1,4 @@
-//! From SVG to PDF and PNG, so that all three have the same lines, dashes and letters.
+//! Conversion of SVG to PDF and PNG, so that all three have the same lines, dashes and fonts.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -13,25 +13,25 @@ use super::style::FigureStyle;
 
 /// A unit of a drawing is a point.
 const POINTS_PER_INCH: f32 = 72.0;
-/// A PNG has at most so many pixels on a side.
+/// Maximum width and height of a PNG in pixels.
 const MOST_PIXELS: f32 = 16_000.0;
 
-/// A form of files.
+/// A file format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// For browsers, and to change it.
+    /// For browsers and drawing programs.
     Svg,
     /// For LaTeX.
     Pdf,
-    /// For everything else.
+    /// For other programs.
     Png,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Svg, Self::Pdf, Self::Png];
 
-    /// The ending of its files.
+    /// The extension of its files.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Svg => "svg",
@@ -40,7 +40,7 @@ impl Format {
         }
     }
 
-    /// That of a file, by its ending.
+    /// The format of a file, by its extension.
     pub fn of(file: &Path) -> Option<Self> {
         let ending = file.extension()?.to_str()?;
         Self::ALL.into_iter().find(|format| ending.eq_ignore_ascii_case(format.ending()))
@@ -97,7 +97,7 @@ impl Drawing {
     }
 }
 
-/// The one font of figures, whatever a drawing asks for: pictures are the same on every machine.
+/// The one font of figures, whatever a drawing requests: figures are the same on every machine.
 fn fonts() -> Arc<fontdb::Database> {
     static FONTS: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
     Arc::clone(FONTS.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! More curves than look different are drawn in several panels.
+//! Division of many curves into several panels.
 
 use super::canvas::Drawing;
 use super::palette::MOST;
@@ -7,12 +7,12 @@ use super::sheet::{Sharing, Sheet};
 use super::style::FigureStyle;
 
 impl Picture {
-    /// Draws it: in one panel, or in several if it has more curves than look different.
+    /// Draws the picture: in one panel, or in several if it has more curves than there are styles.
     pub fn draw(&self, style: FigureStyle) -> Drawing {
         self.sheet().draw(style)
     }
 
-    /// Its panels. What all curves have in common is in the note, not in the legend.
+    /// Its panels. Common properties of all curves are in the note, not in the legend.
     pub fn sheet(&self) -> Sheet {
         let mut picture = self.clone();
         let common = take_common(&mut picture.curves);

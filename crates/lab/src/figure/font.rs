@@ -1,18 +1,18 @@
-//! The font of figures, and how wide text is in it.
+//! The font of figures, and the width of text.
 
 use std::sync::OnceLock;
 
 use ttf_parser::Face;
 
-/// How programs find it. The others are at most as wide, so that text fits without it, too.
+/// Font families. The alternatives are at most as wide, so that text fits without this font, too.
 pub(super) const FAMILY: &str =
     "'DejaVu Sans Condensed', Arial, Helvetica, 'Liberation Sans', sans-serif";
-/// What the font itself calls its family.
+/// Family name in the font file.
 pub(super) const NAME: &str = "DejaVu Sans";
 /// Height of capitals, and how far letters hang below the line, as parts of the size.
 pub(super) const RISE: f64 = 0.76;
 pub(super) const FALL: f64 = 0.24;
-/// Distance of lines as a part of the size.
+/// Line spacing relative to the size.
 pub(super) const LINE: f64 = 1.2;
 /// Width of a letter that the font does not have.
 const UNKNOWN: f64 = 0.7;
@@ -47,7 +47,7 @@ fn measured(letter: char) -> f64 {
     face().and_then(width).unwrap_or(UNKNOWN)
 }
 
-/// Lines of a text that are at most so wide, broken at spaces; a longer word is a line of its own, however wide.
+/// Breaks a text at spaces into lines of a maximum width; a longer word is a line of its own.
 pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -62,7 +62,7 @@ pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     lines
 }
 
-/// The text in lines, the words that are too long cut with an ellipsis.
+/// Breaks a text into lines; words that are too long are cut with an ellipsis.
 pub(super) fn fitted(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines = wrapped(text, size, most);
     for line in lines.iter_mut().filter(|line| width(line, size) > most) {

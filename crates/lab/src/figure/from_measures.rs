@@ -1,4 +1,4 @@
-//! Pictures of measures: lines and bars along an axis.
+//! Figures of measures: lines and bars along an axis.
 
 use super::range::Range;
 use super::{Curve, FigureError, Picture, Shape, Spot};
@@ -80,7 +80,7 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
     })
 }
 
-/// What is drawn of a variant.
+/// The curves of a variant.
 fn curve(plan: &FigurePlan, study: &Study, variant: usize, measure: usize) -> Operand {
     let variant = Some(study.variants()[variant].name.clone());
     let measure = Some(study.measures()[measure].name.clone());
@@ -94,7 +94,7 @@ fn curve(plan: &FigurePlan, study: &Study, variant: usize, measure: usize) -> Op
     Operand { variant, measure, divided_by, ..Operand::default() }
 }
 
-/// Numbers of the variants that are drawn.
+/// Numbers of the drawn variants.
 pub(super) fn variants(plan: &FigurePlan, study: &Study) -> Vec<usize> {
     if plan.variants.is_empty() {
         return (0..study.variants().len()).collect();
@@ -125,7 +125,7 @@ fn groups(study: &Study, points: &[usize], along: usize) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The variant in words, and the values of other axes if there are several.
+/// Label of the variant, and the values of other axes if there are several.
 fn parts(study: &Study, variant: usize, group: &[usize], along: usize) -> Vec<String> {
     let variants = study.variants();
     let mut parts = Vec::new();

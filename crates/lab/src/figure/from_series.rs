@@ -1,4 +1,4 @@
-//! Pictures of series: over time.
+//! Figures of series over time.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub fn of_series(
             (*point, *variant, series.as_str()) == key
         };
         let spot = Spot::exact(sample.time_s, value * plan.scale);
-        // Samples of a series stand together.
+        // Samples of a series are consecutive.
         match curves.last_mut().filter(|(known, _)| same(known)) {
             Some((_, spots)) => spots.push(spot),
             None => curves.push(((sample.point, variant, sample.series.to_owned()), vec![spot])),

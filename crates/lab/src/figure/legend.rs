@@ -1,4 +1,4 @@
-//! Legends: which colour, dash and mark belongs to which curve.
+//! Legends.
 
 use super::canvas::{Canvas, Stroke, Type};
 use super::font;
@@ -10,7 +10,7 @@ use super::style::Dimensions;
 pub(super) struct Legend {
     entries: Vec<Entry>,
     columns: usize,
-    /// With fewer entries there is nothing to tell apart.
+    /// With fewer entries, no legend is needed.
     fewest: usize,
     /// Width of a column, and of the sample in it.
     widths: [f64; 2],
@@ -23,7 +23,7 @@ struct Entry {
     lines: Vec<String>,
 }
 
-/// Gaps as parts of the size of letters.
+/// Gaps relative to the font size.
 const BESIDE_SAMPLE: f64 = 0.5;
 const BETWEEN: f64 = 1.6;
 
@@ -61,12 +61,12 @@ impl Legend {
         Self { entries, columns, fewest, widths: [column, sample], line: size * font::LINE }
     }
 
-    /// How many entries stand beside each other.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// How high it is.
+    /// Height.
     pub fn height(&self) -> f64 {
         if self.entries.len() < self.fewest {
             return 0.0;

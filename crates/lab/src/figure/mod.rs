@@ -1,7 +1,7 @@
 //! Figures of results, as SVG, PDF and PNG.
 //!
 //! A [`Picture`] is curves of plain numbers; it comes from the measures of a study ([`of_measures`]) or from its series
-//! ([`of_series`]), as a [`FigurePlan`] says, or from anywhere else. A [`Sheet`] has one or several of them, and becomes a
+//! ([`of_series`]), according to a [`FigurePlan`], or from other sources. A [`Sheet`] has one or several of them, and becomes a
 //! [`Drawing`] in a [`FigureStyle`].
 
 mod axis;
@@ -46,18 +46,18 @@ use polypath_sim::document::{DocumentError, Step};
 use crate::results::{Dataset, ResultsError, pictures_in};
 use crate::study::Study;
 
-/// Why a picture cannot be made.
+/// Why a figure cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum FigureError {
     /// Results cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// The plan names what the study does not have.
+    /// The plan names something that the study does not have.
     #[error("figure `{name}`: {message}")]
     Plan {
         /// Name of the figure.
         name: String,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
     /// It cannot be drawn.
@@ -81,7 +81,7 @@ pub enum FigureError {
 /// Whether the pictures of a whole study select values that its axes have. Its quick form may lack some of them.
 ///
 /// # Errors
-/// A value is on no axis; the error says where it stands.
+/// A value is on no axis; the error says where.
 pub fn check_selections(study: &Study) -> Result<(), DocumentError> {
     for (index, plan) in study.figures().iter().enumerate() {
         let steps = |key| [Step::Key("figures"), Step::Index(index), Step::Key(key)];
@@ -134,7 +134,7 @@ impl Written {
 }
 
 impl fmt::Display for Written {
-    /// The first file, and the endings of the others.
+    /// The first file, and the extensions of the others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [first, others @ ..] = &self.files;
         let endings = others.iter().filter_map(|file| file.extension()?.to_str());

@@ -1,10 +1,10 @@
-//! What pictures call the series that a study draws.
+//! Labels of series in figures.
 
 use super::words::SeriesWords;
 use crate::study::{FigurePlan, matches};
 
 impl FigurePlan {
-    /// What legends call a series beside others, in words of the plan, or of all series.
+    /// Label of a series in a legend beside others, from the plan or from the list of all series.
     pub(super) fn series_name(&self, series: &str, beside: &[SeriesWords]) -> String {
         let named = self.names.iter().find(|(pattern, _)| matches(pattern, series));
         let Some((pattern, name)) = named else {
@@ -23,7 +23,7 @@ impl FigurePlan {
         text
     }
 
-    /// What stands beside the axis of numbers where the plan does not say it.
+    /// Default label of the axis of numbers.
     pub(super) fn series_names(&self) -> String {
         let mut names: Vec<String> = Vec::new();
         for pattern in &self.series {

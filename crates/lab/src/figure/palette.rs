@@ -1,9 +1,9 @@
-//! How curves differ: colours that differ in every kind of colour vision (Okabe and Ito), and dashes and marks that differ
-//! in print, too.
+//! Styles of curves: colours that differ in every kind of colour vision (Okabe and Ito), and dashes and marks that also differ in
+//! print.
 
 use std::fmt::Write;
 
-/// What something is drawn with.
+/// A colour by its role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ink {
     /// The background.
@@ -12,9 +12,9 @@ pub enum Ink {
     Text,
     /// Notes, ticks and references.
     Soft,
-    /// Lines of a grid, and others that stay behind everything.
+    /// Lines of the grid and other background lines.
     Faint,
-    /// What belongs to the curve of this number.
+    /// The colour of the curve with this number.
     Curve(usize),
 }
 
@@ -43,7 +43,7 @@ const CURVES: [[&str; 2]; 8] = [
     ["#8c8c8c", "#a6a6a6"],
 ];
 
-/// Dashes, as multiples of the width of the line. One alone is solid, so that it is seen through the gaps of others.
+/// Dash patterns, as multiples of the line width. Only one is solid, so that it is visible through the gaps of others.
 const DASHES: [&[f64]; 8] = [
     &[],
     &[5.0, 2.0],
@@ -66,7 +66,7 @@ const MARKS: [Mark; 8] = [
     Mark::Ring,
 ];
 
-/// How many curves a panel can have that all look different.
+/// Maximum number of distinguishable curves in a panel.
 pub const MOST: usize = CURVES.len();
 
 impl Ink {

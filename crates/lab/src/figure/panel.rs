@@ -15,7 +15,7 @@ pub(super) struct Axes {
     pub y: Axis,
 }
 
-/// Lengths around the rectangle of the curves: what labels and ticks take.
+/// Margins around the rectangle of the curves, for labels and ticks.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Frame {
     pub left: f64,
@@ -36,19 +36,19 @@ const TICK: f64 = 0.35;
 const GAP: f64 = 0.35;
 /// The part of a place that its bars take.
 const BARS: f64 = 0.8;
-/// A line has at most so many marks.
+/// Maximum number of marks on a line.
 const MOST_MARKS: usize = 25;
-/// A panel of dots with more of them has no marks.
+/// Maximum number of dots with marks in a panel.
 const MOST_DOT_MARKS: usize = 300;
 /// Opacity of the band of intervals.
 const BAND: f64 = 0.18;
-/// Intervals of curves with up to so many spots are whiskers, which stay apart where bands would cover each other.
+/// Intervals of curves with up to so many spots are whiskers, which stay apart while bands would cover each other.
 const WHISKERS: usize = 8;
 /// All whiskers of a place are so far apart together, as a multiple of the size of marks.
 const SPREAD: f64 = 1.6;
 
 impl Axes {
-    /// Axes that fit everything of some pictures.
+    /// Common axes of several pictures.
     pub fn of(pictures: &[Picture]) -> Self {
         let spots = || pictures.iter().flat_map(|p| p.curves.iter().flat_map(|c| &c.spots));
         let Some(first) = pictures.first() else {
@@ -68,7 +68,7 @@ impl Axes {
         let heights = pictures.iter().filter(|p| p.shape == Shape::StackedBars).flat_map(stacks);
         let numbers = intervals.chain(references).chain(heights);
         let y = match first.y_scale {
-            // The interval of a positive number may reach to 0, which has no place.
+            // The interval of a positive number may reach 0, which has no position.
             super::Scale::Log => Axis::of_numbers(numbers.filter(|y| *y > 0.0), first.y_scale),
             super::Scale::Linear => Axis::of_numbers(numbers, first.y_scale),
         };
@@ -83,7 +83,7 @@ fn stacks(picture: &Picture) -> Vec<f64> {
 }
 
 impl Frame {
-    /// What labels and ticks take of a panel that is so wide and high, with the labels of the axes that are wanted.
+    /// Margins for the labels and ticks of a panel with a given width and height.
     pub fn of(
         picture: &Picture,
         axes: &Axes,
@@ -174,7 +174,7 @@ impl Frame {
     }
 }
 
-/// A panel at its place.
+/// A panel with its position.
 pub(super) struct Panel<'a> {
     pub picture: &'a Picture,
     pub axes: &'a Axes,
@@ -213,13 +213,13 @@ impl Panel<'_> {
         bottom - self.axes.y.part(value) * (bottom - top)
     }
 
-    /// The spots of a curve that have a place.
+    /// The spots of a curve that have a position.
     fn visible<'a>(&self, curve: &'a Curve) -> impl Iterator<Item = &'a Spot> {
         let (x, y) = (self.axes.x.clone(), self.axes.y.clone());
         curve.spots.iter().filter(move |spot| x.has(spot.x) && y.has(spot.y))
     }
 
-    /// Where they are, without those that are where the one before is.
+    /// Their positions, without consecutive duplicates.
     fn points(&self, curve: &Curve) -> Vec<[f64; 2]> {
         let mut points: Vec<[f64; 2]> =
             self.visible(curve).map(|spot| [self.x(spot.x), self.y(spot.y)]).collect();
@@ -266,7 +266,7 @@ impl Panel<'_> {
                 continue;
             }
             let aside = (number as f64 - (curves.len() as f64 - 1.0) / 2.0) * step;
-            // What its mark covers would only be a smudge beside it.
+            // An interval that the mark covers would only be a smudge.
             let is_seen = |spot: &&Spot| {
                 spot.is_uncertain() && self.y(spot.low) - self.y(spot.high) > self.sizes.mark_pt
             };

@@ -1,25 +1,25 @@
-//! What a picture shows, in plain numbers.
+//! Content of a figure, in plain numbers.
 
 use super::{Reference, Scale};
 
 /// A picture: curves over the same axes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
-    /// What stands above it.
+    /// Title.
     pub title: String,
-    /// What holds for all curves, if it has to be said.
+    /// Note about all curves, if needed.
     pub note: String,
-    /// What stands below the axis of places.
+    /// Label of the horizontal axis.
     pub x_label: String,
-    /// What stands beside the axis of numbers.
+    /// Label of the vertical axis.
     pub y_label: String,
-    /// Division of the axis of places.
+    /// Scale of the horizontal axis.
     pub x_scale: Scale,
-    /// Division of the axis of numbers.
+    /// Scale of the vertical axis.
     pub y_scale: Scale,
-    /// Names of the places, which are then 0, 1, 2 …; empty where places are numbers.
+    /// Names of categories, which are at 0, 1, 2 …; empty if positions are numbers.
     pub categories: Vec<String>,
-    /// How curves are drawn.
+    /// Kind of curves.
     pub shape: Shape,
     /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,
@@ -27,7 +27,7 @@ pub struct Picture {
     pub references: Vec<Reference>,
 }
 
-/// How curves are drawn.
+/// Kind of curves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// Lines with a mark at each spot and a band of intervals.
@@ -50,18 +50,18 @@ pub struct Curve {
     pub parts: Vec<String>,
     /// Number of its colour, dash and mark.
     pub look: usize,
-    /// Where it is, in the order of places.
+    /// Its spots, in the order of positions.
     pub spots: Vec<Spot>,
 }
 
 /// A spot of a curve.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spot {
-    /// The place.
+    /// The position.
     pub x: f64,
     /// The number.
     pub y: f64,
-    /// Lower end of its interval; the number itself where there is none.
+    /// Lower end of its interval; the number itself without an interval.
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,
@@ -80,7 +80,7 @@ impl Curve {
         Self { parts: vec![label.into()], look, spots }
     }
 
-    /// What the legend says.
+    /// Label in the legend.
     pub fn label(&self) -> String {
         let parts = self.parts.iter().filter(|part| !part.is_empty());
         parts.map(String::as_str).collect::<Vec<_>>().join(", ")

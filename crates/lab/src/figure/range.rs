@@ -1,4 +1,4 @@
-//! The values that a quantity can have: its intervals end there.
+//! The range of possible values of a quantity, which limits its intervals.
 
 use super::Spot;
 

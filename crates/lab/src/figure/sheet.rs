@@ -1,4 +1,4 @@
-//! A sheet: panels beside and below each other, with a title and legends.
+//! A sheet: a grid of panels, with a title and legends.
 
 use super::canvas::{Anchor, Canvas, Drawing, Type};
 use super::font;
@@ -11,17 +11,17 @@ use super::style::{Dimensions, FigureStyle};
 /// Pictures on one sheet.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sheet {
-    /// What stands above all.
+    /// Title.
     pub title: String,
-    /// What holds for all of them.
+    /// Note about all pictures.
     pub note: String,
-    /// The pictures; the title of each stands above it if there are several.
+    /// The pictures; with several, each has its title.
     pub panels: Vec<Picture>,
-    /// What they share.
+    /// Shared parts.
     pub sharing: Sharing,
 }
 
-/// What the panels of a sheet share.
+/// Parts that the panels of a sheet share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sharing {
     /// Axes and legend.
@@ -32,7 +32,7 @@ pub enum Sharing {
     Nothing,
 }
 
-/// Most panels beside each other.
+/// Maximum number of columns of panels.
 const COLUMNS: usize = 3;
 /// Height of one of several panels, as a part of its width.
 const PANEL_ASPECT: f64 = 0.85;
@@ -55,11 +55,11 @@ struct Grid {
     width: f64,
     /// Panels beside each other.
     columns: usize,
-    /// The rim of the sheet.
+    /// Margin of the sheet.
     pad: f64,
     /// Between panels.
     gap: f64,
-    /// Of the sheet without its rim.
+    /// Of the sheet without its margin.
     inner: f64,
     /// Of a panel.
     cell: f64,
@@ -103,7 +103,7 @@ impl Sheet {
         legend(&self.panels, (2, Grid::of(self.panels.len(), &sizes).inner), &sizes)
     }
 
-    /// What it shows, in a sentence for those who do not see it.
+    /// Description for screen readers.
     fn about(&self) -> String {
         let Some(first) = self.panels.first() else { return String::new() };
         let what = match first.shape {

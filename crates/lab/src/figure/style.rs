@@ -1,9 +1,9 @@
-//! What a figure is for, and all sizes that follow from it.
+//! Styles of figures, with their sizes.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a figure is for. It decides sizes only: the same drawing is made in each style.
+/// Purpose of a figure. It determines sizes only: the content is the same in each style.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FigureStyle {
     /// A column of a paper with two columns; figures of several panels take both columns. The title is left to the
@@ -29,7 +29,7 @@ pub struct Dimensions {
     pub font_pt: f64,
     /// Size of ticks and notes, in points.
     pub small_pt: f64,
-    /// Size of the title, in points; none where the caption of the document has it.
+    /// Size of the title, in points; `None` if the document has a caption.
     pub title_pt: Option<f64>,
     /// Width of curves, in points.
     pub line_pt: f64,
@@ -112,7 +112,7 @@ impl Dimensions {
     }
 }
 
-/// Millimetres of so many points.
+/// Converts points to millimetres.
 pub(super) fn millimetres(points: f64) -> f64 {
     points / POINTS_PER_MM
 }

@@ -1,11 +1,11 @@
-//! Names of series in words, for legends and axes: `paths.a.path 2.cwnd_bytes` is the congestion window of path 2.
+//! Descriptions of series for legends and axes: `paths.a.path 2.cwnd_bytes` is the congestion window of path 2.
 
 use std::collections::BTreeSet;
 
 /// What a series is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SeriesWords {
-    /// What is measured.
+    /// The quantity.
     quantity: String,
     /// The unit of its numbers, if it has one.
     unit: Option<&'static str>,
@@ -107,7 +107,7 @@ impl SeriesWords {
         })
     }
 
-    /// What stands beside an axis of such numbers.
+    /// Label of an axis.
     pub fn title(&self) -> String {
         match self.unit {
             Some(unit) if !unit.is_empty() => format!("{} ({unit})", self.quantity),
@@ -115,7 +115,7 @@ impl SeriesWords {
         }
     }
 
-    /// What a legend says beside others: hosts and pairs only where they differ.
+    /// Label in a legend beside others: hosts and pairs only if they differ.
     pub fn label(&self, beside: &[Self]) -> String {
         let several = |of: fn(&Self) -> Option<&String>| {
             beside.iter().map(of).collect::<BTreeSet<_>>().len() > 1

@@ -1,7 +1,7 @@
-//! The journal: finished runs, each written down as soon as it is over.
+//! The journal: finished runs, each recorded as soon as it is over.
 //!
-//! A directory has a part of it for each process that made runs there, on whatever machine; nobody writes into the part of
-//! another. What two of them made both counts once. Each line has a [checksum](sealed). Results are named once per shape
+//! A directory has a part of it for each process that made runs there, on any machine; no process writes into the part of
+//! another. A run that two processes made counts once. Each line has a [checksum](sealed). Results are named once per shape
 //! and not in every line.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
@@ -17,15 +17,15 @@ use super::{FlatResult, Kind, Outcome, RunId, Shard, Status, sealed};
 /// A finished run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// What came out.
+    /// Outcome.
     pub outcome: Outcome,
     /// How it was executed.
     pub execution: Execution,
-    /// By whom.
+    /// The writer.
     pub program: Arc<Program>,
 }
 
-/// What is wrong with a journal.
+/// An error of a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Reading or writing failed.
@@ -36,7 +36,7 @@ pub enum JournalError {
         /// Why.
         error: io::Error,
     },
-    /// A line makes no sense.
+    /// A line is invalid.
     #[error(
         "{}:{line}: not a line of a journal: {message}; delete it and the lines after it, and the same command does their runs again",
         .path.display()
@@ -51,7 +51,7 @@ pub enum JournalError {
     },
 }
 
-/// What to do where a place for results does not work.
+/// The remedy for an unusable directory.
 pub(crate) fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -93,7 +93,7 @@ struct Part {
     threads: usize,
 }
 
-/// Where a run stands, and what is known of it.
+/// Position of a run, and its summary.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     part: usize,
@@ -104,26 +104,26 @@ struct Place {
     note: Note,
 }
 
-/// What is known of a run without reading its results.
+/// Summary of a run, without its results.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Note {
     /// How it ended.
     pub status: Status,
     /// How it was executed.
     pub execution: Execution,
-    /// How often it was made without a result.
+    /// Number of attempts without a result.
     pub failures: u32,
 }
 
 /// The number of a shape, and the kind of each of its values.
 type Kinds = (usize, Vec<Option<Kind>>);
 
-/// Who is at work on a directory.
+/// A process that writes to a directory.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Worker {
-    /// Who.
+    /// The writer.
     pub program: Arc<Program>,
-    /// How many runs at a time.
+    /// Number of concurrent runs.
     pub threads: usize,
     /// Whether that is known; some file systems do not say whether a process still writes.
     pub is_certain: bool,
@@ -174,7 +174,7 @@ impl Journal {
         self.lock().runs.contains_key(&id)
     }
 
-    /// What is known of a run.
+    /// Summary of a run.
     pub(crate) fn note(&self, id: RunId) -> Option<Note> {
         self.lock().runs.get(&id).map(|place| place.note)
     }
@@ -194,13 +194,13 @@ impl Journal {
         self.lock().runs.keys().copied().collect()
     }
 
-    /// Who made a run.
+    /// The writer of a run.
     pub(crate) fn program_of(&self, id: RunId) -> Option<Arc<Program>> {
         let state = self.lock();
         state.runs.get(&id).and_then(|place| state.programs.thing(place.program).cloned())
     }
 
-    /// Who is at work on the directory now.
+    /// The processes that write to the directory at present.
     ///
     /// # Errors
     /// A part cannot be read.
@@ -221,7 +221,7 @@ impl Journal {
         Ok(workers)
     }
 
-    /// Writes a run down, in the part that was begun by signing.
+    /// Records a run, in the part that signing began.
     ///
     /// # Errors
     /// It cannot be written.
@@ -326,7 +326,7 @@ impl Journal {
         Ok(taken)
     }
 
-    /// Makes sure that what was written is on the disk.
+    /// Flushes to disk.
     ///
     /// # Errors
     /// It cannot be written.
@@ -335,7 +335,7 @@ impl Journal {
         self.io(state.writer.as_ref().map_or(Ok(()), |(writer, _)| writer.sync()))
     }
 
-    /// Forgets what this process wrote, and takes it away.
+    /// Discards and removes what this process wrote.
     pub(crate) fn discard(self) {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some((writer, _)) = state.writer {

@@ -1,4 +1,4 @@
-//! What a run is known by.
+//! Identity of runs.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,11 +1,11 @@
-//! What a study reads from results.
+//! Values that a study takes from results.
 
 use polypath_sim::document::nearest;
 
 use super::Cell;
 use crate::study::{Aggregate, Measure, matches};
 
-/// A study asks for a result that runs do not have.
+/// A measure names a result that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("measure `{measure}`: runs have no result `{result}`{}", match .nearest {
     Some(near) => format!("; did you mean `{near}`?"),
@@ -14,9 +14,9 @@ use crate::study::{Aggregate, Measure, matches};
 pub struct NoResult {
     /// The measure.
     pub measure: String,
-    /// What it asks for.
+    /// The result that it names.
     pub result: String,
-    /// What it probably means.
+    /// The nearest result.
     pub nearest: Option<String>,
 }
 

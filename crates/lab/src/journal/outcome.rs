@@ -1,4 +1,4 @@
-//! What comes out of a run.
+//! Outcomes of runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use super::FlatResult;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// As it should.
+    /// Successfully.
     Ok,
-    /// The association was lost, or applications saw what they should not; there are results.
+    /// The association failed, or applications received wrong data; there are results.
     Failed,
-    /// The configuration makes no sense; there are no results.
+    /// The configuration was refused; there are no results.
     Refused,
     /// The program has a bug; there are no results.
     Crashed,
-    /// It took longer than it may; there are no results.
+    /// It exceeded its time limit; there are no results.
     TimedOut,
 }
 
@@ -38,16 +38,16 @@ impl Status {
     }
 }
 
-/// What came out of a run.
+/// Outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// How it ended.
     pub status: Status,
-    /// What was wrong.
+    /// The error.
     pub error: Option<String>,
     /// Hash over everything that happened on the links.
     pub trace_hash: Option<String>,
-    /// Results; empty where there are none.
+    /// Results; empty if there are none.
     pub result: FlatResult,
 }
 

@@ -1,4 +1,4 @@
-//! Which runs a study has.
+//! The runs of a study.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// All of it.
+    /// The whole study.
     pub const WHOLE: Self = Self { index: 0, of: 1 };
 
     /// Whether a piece of work with this number belongs to it.
@@ -25,7 +25,7 @@ impl Shard {
         number % self.of == self.index
     }
 
-    /// Whether it is all of it.
+    /// Whether it is the whole study.
     pub fn is_whole(self) -> bool {
         self.of == 1
     }
@@ -51,7 +51,7 @@ impl FromStr for Shard {
         });
         match parts {
             Some((index, of)) if 1 <= index && index <= of => Ok(Self { index: index - 1, of }),
-            _ => Err(format!("`{text}` is not i/n with i from 1 to n")),
+            _ => Err(format!("`{text}` is not I/N with I from 1 to N, for example 1/2")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What of a study is done, and what is not.
+//! Finished and missing runs of a study.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,18 +8,18 @@ use rayon::ThreadPoolBuilder;
 use super::{Journal, JournalError, Plan, Shard, first_target, keys};
 use crate::study::Study;
 
-/// What of a study is done, and what is not.
+/// Finished and missing runs of a study.
 #[derive(Debug, Default)]
 pub(crate) struct Remaining {
-    /// Runs of the study; with `until`, the fewest.
+    /// Runs of the study; with `until`, the minimum.
     pub runs: usize,
-    /// Runs that are done.
+    /// Finished runs.
     pub done: usize,
     /// How many runs remain of each point and variant.
     pub left: BTreeMap<(usize, usize), usize>,
 }
 
-/// Why it cannot be found out what remains of a study.
+/// Why the missing runs cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum RemainingError {
     /// The journal does not work.

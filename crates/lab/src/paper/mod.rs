@@ -1,4 +1,4 @@
-//! Papers: a folder each, with studies, what the paper says, and what other tools give.
+//! Papers: a directory each, with studies, statements of the paper, and results of other tools.
 //!
 //! | file | what it is |
 //! | --- | --- |
@@ -32,11 +32,11 @@ pub const WORDS: &str = "README.md";
 pub struct Paper {
     /// Where it is.
     pub folder: PathBuf,
-    /// What it says; its key is that of the paper.
+    /// Its statements; their key is that of the paper.
     pub expectations: Expectations,
     /// File names of its studies, in the order of figures.
     pub studies: Vec<String>,
-    /// What other tools give.
+    /// Results of other tools.
     pub reference: Reference,
     /// Its README, as Markdown.
     pub words: String,
@@ -53,7 +53,7 @@ pub enum PaperError {
         /// Why.
         error: io::Error,
     },
-    /// A file makes no sense.
+    /// A file is invalid.
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// A cause names a study that is not there.
@@ -66,14 +66,14 @@ pub enum PaperError {
         /// The study that it names.
         study: String,
     },
-    /// A line of `reference.csv` makes no sense.
+    /// A line of `reference.csv` is invalid.
     #[error("{}:{line}: {message}", .path.display())]
     Reference {
         /// Which file.
         path: PathBuf,
         /// Which line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
 }
@@ -89,7 +89,7 @@ impl Paper {
     /// Reads the paper of a folder.
     ///
     /// # Errors
-    /// A file is missing or makes no sense.
+    /// A file is missing or invalid.
     pub fn read(folder: &Path) -> Result<Self, PaperError> {
         let words = folder.join(WORDS);
         let mut studies = Vec::new();

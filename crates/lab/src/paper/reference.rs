@@ -1,4 +1,4 @@
-//! What other tools give for the same work, and where it belongs in studies.
+//! Results of other tools for the same work, and the results of studies to which they belong.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,13 +63,13 @@ pub struct Comparison {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub at: BTreeMap<String, Value>,
-    /// A curve that each is divided by, run by run. What it does not name is that of the curve itself.
+    /// A curve by which each is divided, run by run. Omitted parts are those of the curve itself.
     #[serde(default)]
     pub divided_by: Option<Operand>,
     /// What curves of claims are here; default: variants of the same name.
     #[serde(default)]
     pub curves: BTreeMap<String, Operand>,
-    /// Why numbers differ, as far as that is known, and which of the two is right.
+    /// Why numbers differ, if known, and which of the two is right.
     #[serde(default)]
     pub note: Option<String>,
 }
@@ -86,7 +86,7 @@ impl Places {
     /// Reads places.
     ///
     /// # Errors
-    /// Something is unknown, missing or of the wrong kind; the error says where and what.
+    /// A key or value is unknown, missing or of the wrong kind; the error says which and where.
     pub fn from_document(document: &Document) -> Result<Self, DocumentError> {
         document.decode(&[Layer::At(&[])])
     }
@@ -103,7 +103,7 @@ impl Reference {
     /// Reads those of a paper; none where there is no file.
     ///
     /// # Errors
-    /// A file cannot be read or makes no sense, or a number belongs nowhere.
+    /// A file cannot be read or is invalid, or a number belongs to no result.
     pub fn read(folder: &Path) -> Result<Self, PaperError> {
         let path = folder.join(NUMBERS);
         if !path.exists() {

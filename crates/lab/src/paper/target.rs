@@ -1,4 +1,4 @@
-//! What is to be reproduced: all, a paper, a figure of it.
+//! Targets of `reproduce`: all papers, a paper, or a figure of it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::Paper;
 use crate::study::unknown;
 
-/// What is to be reproduced.
+/// What to reproduce.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
     /// Every paper.
@@ -49,7 +49,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// What is meant of a paper.
+/// The selected part of a paper.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
     /// Number of the paper.
@@ -61,7 +61,7 @@ pub struct Part {
 }
 
 impl Target {
-    /// What it means of these papers.
+    /// The selection from these papers.
     ///
     /// # Errors
     /// There is no such paper or figure; the error names the nearest.

@@ -1,9 +1,9 @@
-//! What was measured of a network.
+//! Measured values of a network.
 
 use super::network::Network;
 use super::ratio::Values;
 
-/// What was measured of a network.
+/// Measured values of a network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
     /// The network.

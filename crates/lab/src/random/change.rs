@@ -1,16 +1,16 @@
-//! What changes during a run.
+//! Changes during a run.
 
 use std::fmt::{self, Write};
 
 use super::draw::Draw;
 use super::network::Path;
 
-/// What changes during a run, on one path. Times are in milliseconds since its start.
+/// A change during a run, on one path. Times are in milliseconds since its start.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
     /// The path is silent for `down` of each `down + up`, from 5 s on.
     Flap {
-        /// Which path, from 0.
+        /// Index of the path, from 0.
         path: usize,
         /// Length of an outage.
         down: u64,
@@ -19,19 +19,19 @@ pub enum Change {
     },
     /// The path is silent from then on.
     Leave {
-        /// Which path, from 0.
+        /// Index of the path, from 0.
         path: usize,
-        /// When.
+        /// Time of the change.
         at: u64,
     },
     /// A TCP transfer shares the path from 5 s to 45 s, and fills its queue.
     Bloat {
-        /// Which path, from 0.
+        /// Index of the path, from 0.
         path: usize,
     },
     /// The path has another rate and delay from 20 s to 40 s.
     Step {
-        /// Which path, from 0.
+        /// Index of the path, from 0.
         path: usize,
         /// Rate, in bit/s.
         rate: u64,
@@ -44,7 +44,7 @@ pub enum Change {
 pub(super) const DURATION_MS: u64 = 60_000;
 
 impl Change {
-    /// Draws one of them.
+    /// Draws a change.
     pub(super) fn draw(draw: &mut Draw, paths: &[Path]) -> Self {
         let path = draw.below(paths.len());
         match draw.below(4) {
@@ -115,7 +115,7 @@ impl Change {
     }
 }
 
-/// What changes, in few words.
+/// Short description.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

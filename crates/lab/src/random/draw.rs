@@ -3,7 +3,7 @@
 use polypath_netsim::{Stream, Streams};
 use rand_core::Rng;
 
-/// A stream of draws of its own.
+/// An independent stream of draws.
 pub(super) struct Draw(Stream);
 
 impl Draw {
@@ -12,7 +12,7 @@ impl Draw {
         Self(Streams::new(seed).stream(name))
     }
 
-    /// From 0 up to, but without, 1.
+    /// A number from 0 (inclusive) to 1 (exclusive).
     fn unit(&mut self) -> f64 {
         const STEPS: f64 = (1_u64 << 53) as f64;
         (self.0.next_u64() >> 11) as f64 / STEPS
@@ -23,12 +23,12 @@ impl Draw {
         self.0.next_u64() >> 33
     }
 
-    /// All values of a range alike.
+    /// Uniform over a range.
     pub fn uniform(&mut self, from: f64, to: f64) -> f64 {
         from + (to - from) * self.unit()
     }
 
-    /// All orders of magnitude of a range alike.
+    /// Log-uniform over a range.
     pub fn log_uniform(&mut self, from: f64, to: f64) -> f64 {
         let exponent = self.uniform(libm::log(from), libm::log(to));
         libm::exp(exponent).clamp(from, to)
@@ -39,7 +39,7 @@ impl Draw {
         rounded(self.log_uniform(from as f64, to as f64)).clamp(from, to)
     }
 
-    /// Yes, in so many of 100 cases.
+    /// True with a probability in per cent.
     pub fn percent(&mut self, percent: u32) -> bool {
         self.unit() * 100.0 < f64::from(percent)
     }

@@ -7,9 +7,9 @@ use super::network::{Loss, Network, PACKET_BYTES, Path, Return, Traffic};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// The fewest packets that a queue holds.
+/// Minimum size of a queue in packets.
 const SHORTEST_QUEUE: u64 = 5;
-/// Packets that the paths could carry during a run at most; longer runs are cut short, down to [`FEWEST_ROUND_TRIPS`].
+/// Maximum number of packets that the paths could carry during a run; longer runs are shortened, down to [`FEWEST_ROUND_TRIPS`].
 const COST_PACKETS: u64 = 1_000_000;
 /// The shortest run, in milliseconds, and in round trips.
 const SHORTEST_MS: u64 = 10_000;
@@ -92,7 +92,7 @@ fn draw_path(draw: &mut Draw, ranges: &Ranges, near: Option<Path>) -> Path {
     path
 }
 
-/// Which paths lose packets, and how.
+/// Losses of the paths.
 fn draw_losses(draw: &mut Draw, ranges: &Ranges, paths: &mut [Path]) {
     #[derive(Clone, Copy)]
     enum Losses {
@@ -133,7 +133,7 @@ fn draw_buffers(draw: &mut Draw) -> (u64, u64) {
     }
 }
 
-/// What is sent, and the length of messages, of which a buffer holds at least four.
+/// The traffic, and the length of messages; a buffer holds at least four.
 fn draw_traffic(draw: &mut Draw, kind: Kind, buffer: u64) -> (Traffic, u64) {
     let message = draw.pick(1_452, &[(12, 10_000), (8, 64 * KIB), (10, 512)]);
     let message = if message * 4 > buffer { 10_000 } else { message };
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!((small.paths, small.seed), (large.paths, large.seed));
     }
 
-    /// A change here makes other networks of every seed: figures that were published could not be repeated.
+    /// A change here changes the networks of every seed: published figures could not be repeated.
     #[test]
     fn networks_are_what_they_were() {
         let bulk = Network::draw(Kind::Bulk, 1, 1);

@@ -1,11 +1,11 @@
-//! Kinds of samples: what is sent, and over what networks.
+//! Kinds of samples: traffic and networks.
 
 use polypath_units::ByteCount;
 
-/// What is sent over the networks of a sample.
+/// The traffic over the networks of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// As much as the paths carry.
+    /// Saturated.
     Bulk,
     /// The same in the range for which `recommended` makes its promise (docs/promise.md).
     Range,
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// The length of a file; nothing for other kinds.
+    /// The length of a file; `None` for other kinds.
     pub fn size(self) -> Option<ByteCount> {
         match self {
             Self::File(size) => Some(size),
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// The name in words, with the length of a file.
+    /// Description, with the length of a file.
     pub fn label(self) -> String {
         match self {
             Self::File(size) => format!("file of {size}"),

@@ -1,4 +1,4 @@
-//! What is measured in the runs of a sample.
+//! Measures of the runs of a sample.
 
 use super::kind::Kind;
 use super::scenario::MAIN;
@@ -35,7 +35,7 @@ pub fn measures(kind: Kind) -> Vec<Measure> {
     }
 }
 
-/// What a run measured. Nothing if it broke, or if traffic with an end did not come to it.
+/// The values of a run. `None` if the association failed, or if finite traffic did not complete.
 ///
 /// # Errors
 /// Runs have no such result.

@@ -1,9 +1,9 @@
-//! Random networks: whether more paths hurt where nobody looked.
+//! Random networks, to find those in which more paths hurt.
 //!
 //! A [`Sample`] has kinds of traffic, a number of networks and a seed. [`Network::draw`] makes network `i` of a kind and a seed,
-//! whatever else is drawn. [`run_sample`] runs each with all paths and with each path alone, and compares: a [`Case`] has what
-//! was measured of a network, a [`Summary`] how the ratios of a measure are distributed. What is finished stands in the journal, so
-//! that an interrupted sample resumes, and a larger one adds only its new networks.
+//! independently of the others. [`run_sample`] runs each with all paths and with each path alone, and compares: a [`Case`] has the
+//! measured values of a network, a [`Summary`] the distribution of the ratios of a measure. Finished runs are in the journal, so that
+//! an interrupted sample resumes, and a larger one adds only its new networks.
 
 mod case;
 mod change;

@@ -1,4 +1,4 @@
-//! A network that was drawn, and what is sent over it.
+//! A random network with its traffic.
 
 use std::fmt;
 
@@ -25,9 +25,9 @@ pub struct Network {
     pub message_bytes: u64,
     /// Whether messages are delivered in any order.
     pub unordered: bool,
-    /// What is sent.
+    /// The traffic.
     pub traffic: Traffic,
-    /// What changes during the run.
+    /// Changes during the run.
     pub change: Option<Change>,
     /// The longest time that a run takes, in simulated milliseconds.
     pub duration_ms: u64,
@@ -46,13 +46,13 @@ pub struct Path {
     pub queue: u64,
     /// Whether the queue has random early detection.
     pub red: bool,
-    /// How packets are lost, in each direction.
+    /// Losses, in each direction.
     pub loss: Loss,
     /// The return direction, if it differs.
     pub back: Option<Return>,
 }
 
-/// How packets are lost. Probabilities are in millionths, for each packet.
+/// Losses. Probabilities are per packet, in millionths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
     /// Only if a queue is full.
@@ -77,12 +77,12 @@ pub struct Return {
     pub delay: u64,
 }
 
-/// What is sent.
+/// The traffic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Traffic {
-    /// As much as the association takes.
+    /// Saturated.
     Saturated,
-    /// So many bytes.
+    /// A number of bytes.
     File(u64),
     /// Requests, one after the other.
     Requests {
@@ -107,7 +107,7 @@ impl Path {
     }
 }
 
-/// What decides over a path, in few words: `10 Mbit/s 35 ms, queue 100, loss 1 %`.
+/// Short description of a path: `10 Mbit/s 35 ms, queue 100, loss 1 %`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let red = if self.red { " RED" } else { "" };
@@ -131,7 +131,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// Everything that decides over a network, in one line.
+/// Description of a network in one line.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, path) in self.paths.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How good all paths are, compared with the best of them alone.
+//! Ratios of all paths together to the best path alone.
 
 use crate::study::Better;
 
@@ -10,7 +10,7 @@ pub struct Values {
     pub all: Option<f64>,
     /// Each path alone.
     pub alone: Vec<Option<f64>>,
-    /// Which way is better.
+    /// Whether larger or smaller numbers are better.
     pub better: Better,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn mean(values: &[Option<f64>]) -> Option<f64> {
     sum.filter(|_| !values.is_empty()).map(|sum| sum / values.len() as f64)
 }
 
-/// How ratios are distributed.
+/// Distribution of ratios.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Distribution(Vec<f64>);
 

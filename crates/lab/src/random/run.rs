@@ -22,22 +22,22 @@ use crate::journal::{Identity, Journal, JournalError, NoResult, Outcome, Program
 use crate::results::{self, DirectoryError, Tally, WriteError};
 use crate::run::{MakeError, Progress, from_causes, make_runs, run_once, timed};
 
-/// How a sample is to be run.
+/// Request to run a sample.
 pub struct Request<'a> {
     /// Threads; if omitted, as many as there are processors.
     pub jobs: Option<NonZeroUsize>,
-    /// Who runs it.
+    /// The program that runs it.
     pub program: Program,
-    /// When set, no more runs are begun.
+    /// When set, no more runs are started.
     pub stop: &'a AtomicBool,
     /// Called with the progress of the runs.
     pub progress: &'a dyn Progress,
 }
 
-/// What became of a sample.
+/// Outcome of a sample.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Found {
-    /// What was measured, by kind and number; nothing if the sample was stopped.
+    /// Measured values, by kind and number; `None` if the sample was stopped.
     pub cases: Option<Vec<Case>>,
     /// Runs of the sample.
     pub runs: usize,
@@ -47,7 +47,7 @@ pub struct Found {
     pub kept: usize,
     /// Runs without a result.
     pub without_result: usize,
-    /// Runs in which the association broke, or the applications got what was not sent.
+    /// Runs in which the association failed, or the applications received wrong data.
     pub failed: usize,
     /// Some of the errors.
     pub errors: Vec<String>,
@@ -59,7 +59,7 @@ pub enum SampleError {
     /// Runs cannot be made or written down.
     #[error(transparent)]
     Make(#[from] MakeError),
-    /// The changes of the user make no scenario.
+    /// The changes of the user are invalid.
     #[error(transparent)]
     Change(#[from] DocumentError),
     /// The directory belongs to a study.
@@ -79,7 +79,7 @@ from_causes!(
 pub(super) struct Job {
     /// The network, by its place.
     pub network: usize,
-    /// Which paths.
+    /// The paths that it uses.
     pub way: Way,
     /// Its number among the runs of this way, from 0. It is added to the network's seed.
     pub run: u32,
@@ -99,7 +99,7 @@ struct Runner<'a> {
 /// Makes the runs of a sample that are not in the directory yet. Tables are written for samples of [`Numbers::First`].
 ///
 /// # Errors
-/// The changes of the sample make no sense, or files cannot be read or written. Runs that fail are no error but rows.
+/// The changes of the sample are invalid, or files cannot be read or written. Failed runs are rows, not errors.
 pub fn run_sample(
     sample: &Sample,
     directory: &Path,
@@ -120,7 +120,7 @@ pub fn run_sample(
     runner.run(directory, request)
 }
 
-/// Complains about changes before anything is written: the first network of each kind shows whether they make sense.
+/// Checks changes before anything is written, with the first network of each kind.
 fn check_changes(sample: &Sample) -> Result<(), SampleError> {
     for kind in &sample.kinds {
         let number = match sample.numbers {

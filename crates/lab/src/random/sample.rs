@@ -1,4 +1,4 @@
-//! What a sample is.
+//! Samples of networks.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::kind::Kind;
 use super::network::Network;
 
-/// What a sample is.
+/// A sample of networks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sample {
     /// Kinds of traffic, in the order of tables.
@@ -15,7 +15,7 @@ pub struct Sample {
     /// Which networks of each kind.
     pub numbers: Numbers,
     /// Runs of each network with all paths and with each alone. Their seeds follow each other, and their means are compared,
-    /// since the best of several single runs is also the one that had most luck.
+    /// since the best of several single runs is partly the luckiest one.
     pub runs: NonZeroU32,
     /// Seed that all networks are drawn from.
     pub seed: u64,
@@ -26,9 +26,9 @@ pub struct Sample {
 /// Which networks of each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbers {
-    /// So many, from number 1 on.
+    /// A number of networks, from number 1.
     First(u32),
-    /// The one of this number.
+    /// The network with this number.
     One(u32),
 }
 

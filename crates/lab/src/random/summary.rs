@@ -1,4 +1,4 @@
-//! What a sample says in a few lines.
+//! Summary of a sample.
 
 use serde::Serialize;
 
@@ -11,10 +11,10 @@ use crate::study::Better;
 /// Below this ratio, more paths hurt.
 const HURT: f64 = 0.98;
 
-/// How the ratios of a measure are distributed over the networks of a kind. Numbers are missing where no network has a ratio.
+/// Distribution of the ratios of a measure over the networks of a kind. Numbers are `None` if no network has a ratio.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
-    /// What was sent, and what was measured.
+    /// Traffic and measure.
     pub traffic: String,
     /// Networks with a ratio.
     pub networks: usize,

@@ -1,4 +1,4 @@
-//! What there is to reproduce: papers, their figures and the statements about each, with the verdicts that were recorded.
+//! Catalogue: papers, their figures and the statements about each, with the verdicts that were recorded.
 
 use std::collections::BTreeMap;
 
@@ -57,22 +57,22 @@ pub struct StatementEntry {
     pub id: String,
     /// Figure, table or section that it is about.
     pub figure: String,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
-    /// How it is judged; nothing where it is not.
+    /// How it is judged; `None` if it is not.
     pub rule: Option<&'static str>,
     /// File name of the study; none where nothing is run.
     pub study: Option<String>,
     /// Whether it is no statement of the paper but ours.
     pub ours: bool,
-    /// What became of it when it was last recorded.
+    /// Its recorded verdict.
     pub recorded: Option<RecordedVerdict>,
     /// Why it is not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
 }
 
-/// What became of a statement when it was last recorded.
+/// Recorded verdict of a statement.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RecordedVerdict {
     /// Whether it held.
@@ -90,7 +90,7 @@ impl From<&Recorded> for RecordedVerdict {
 }
 
 impl PaperEntry {
-    /// What there is of a paper.
+    /// The entry of a paper.
     pub fn of(paper: &Paper) -> Self {
         let rows = statements(paper);
         let about = |figure: &str| -> Vec<StatementEntry> {

@@ -1,7 +1,7 @@
 //! From papers to verdicts: runs all studies, judges all statements, writes tables, pictures and reports.
 //!
-//! In the directory of results, each paper has a folder, and in it each study one with its tables and pictures. What was
-//! run already is not run again.
+//! In the directory of results, each paper has a folder, and in it each study one with its tables and pictures. Finished
+//! runs are not repeated.
 
 mod catalogue;
 mod compare;
@@ -37,13 +37,13 @@ use crate::sampling::{Caps, SamplingError};
 use crate::study::Extent;
 use crate::verdict::StatementError;
 
-/// What is to be reproduced, and how.
+/// Request to reproduce papers.
 pub struct Order<'a> {
-    /// All papers there are.
+    /// All papers.
     pub papers: &'a [Paper],
-    /// What of them.
+    /// The papers or figures to reproduce.
     pub target: &'a Target,
-    /// How much of each study.
+    /// Extent of each study.
     pub extent: Extent,
     /// Runs of each configuration; default: as many as each study says.
     pub runs: Option<NonZeroU32>,
@@ -55,11 +55,11 @@ pub struct Order<'a> {
     pub figure_style: FigureStyle,
     /// Directories with results of shards, whose runs are taken over.
     pub merge: &'a [PathBuf],
-    /// The part that is to be run.
+    /// The part to run.
     pub shard: Shard,
     /// Threads; default: the number of processors.
     pub jobs: Option<NonZeroUsize>,
-    /// Who runs it.
+    /// The program that runs it.
     pub program: Program,
     /// Runs the studies that take real time; default: none, and they are left out.
     pub test_bed: Option<&'a dyn TestBed>,
@@ -72,9 +72,9 @@ pub struct Order<'a> {
 /// Runs are added until statements are decided.
 #[derive(Clone, Copy, Debug)]
 pub struct UntilDecided<'a> {
-    /// Most runs.
+    /// Maximum number of runs.
     pub caps: Caps,
-    /// Time of processors that all studies may use together; default: no limit.
+    /// Budget of processor time of all studies; default: no limit.
     pub budget: Option<&'a Budget>,
 }
 
@@ -86,22 +86,22 @@ pub trait Watch: Progress {
     fn end(&self, paper: &str, study: &StudyReport);
 }
 
-/// What came out.
+/// Results.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// Who ran it.
+    /// The program that ran it.
     pub program: Program,
     /// `quick` or `full`.
     pub extent: &'static str,
-    /// Runs of each configuration, if they were asked for.
+    /// Runs of each configuration, if requested.
     pub runs: Option<NonZeroU32>,
-    /// What was asked for.
+    /// The requested papers or figures.
     pub target: String,
     /// The part that was run: verdicts need all of it.
     pub shard: Option<String>,
     /// Whether everything was run.
     pub complete: bool,
-    /// Number of statements by what became of them.
+    /// Number of statements by verdict.
     pub verdicts: BTreeMap<&'static str, usize>,
     /// The papers.
     pub papers: Vec<PaperReport>,
@@ -109,14 +109,14 @@ pub struct Report {
     pub wall_s: f64,
 }
 
-/// What came out for a paper.
+/// Results of a paper.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PaperReport {
     /// Its key.
     pub key: String,
     /// Its title.
     pub title: String,
-    /// The figure that was asked for; default: all.
+    /// The requested figure; default: all.
     pub figure: Option<String>,
     /// Every statement.
     pub statements: Vec<Row>,
@@ -144,13 +144,13 @@ pub struct StudyFailure {
     pub error: String,
 }
 
-/// Why nothing can be reproduced.
+/// Why papers cannot be reproduced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     /// There is no such paper or figure.
     #[error("{0}")]
     Target(String),
-    /// A study makes no sense.
+    /// A study is invalid.
     #[error(transparent)]
     Study(#[from] DocumentError),
     /// A study cannot be run.
@@ -168,10 +168,10 @@ pub enum ReproduceError {
     /// A directory cannot be made.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A statement makes no sense.
+    /// A statement is invalid.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// A report has no form as JSON.
+    /// A report cannot be written as JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A file cannot be written.
@@ -184,11 +184,11 @@ pub enum ReproduceError {
     },
 }
 
-/// Runs what is not done yet, judges and writes.
+/// Makes the missing runs, judges statements and writes reports.
 ///
 /// # Errors
-/// A file cannot be read or written, or a study or statement makes no sense. Runs that fail are no error: the reports of
-/// their studies tell them.
+/// A file cannot be read or written, or a study or statement is invalid. Failed runs are not errors: the reports of
+/// their studies list them.
 pub fn reproduce(order: &Order<'_>) -> Result<Report, ReproduceError> {
     let start = Instant::now();
     let mut report = Report {

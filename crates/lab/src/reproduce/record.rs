@@ -1,4 +1,4 @@
-//! What came out, written down beside the statements of a paper: `verdicts.csv`.
+//! Recorded verdicts beside the statements of a paper: `verdicts.csv`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ pub const VERDICTS: &str = "verdicts.csv";
 const HEADER: [&str; 9] =
     ["id", "verdict", "n", "measured", "low", "high", "expected", "form", "results"];
 
-/// What became of a statement when it was last judged.
+/// The last verdict of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recorded {
     /// Name of the statement.
     pub id: String,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Answer,
     /// Runs behind the number.
     pub n: usize,

@@ -1,11 +1,11 @@
-//! What became of a statement.
+//! Verdicts of statements.
 
 use serde::Serialize;
 
 use crate::stats::Interval;
 use crate::verdict::{Judgement, NotRun, PlaceJudgement, Statement, Verdict};
 
-/// A statement with what became of it.
+/// A statement with its verdict.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
     /// Name of the statement.
@@ -16,7 +16,7 @@ pub struct Row {
     pub figure: String,
     /// File name of the study; none where nothing is run.
     pub study: Option<String>,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
     /// How it is judged.
     pub rule: Option<&'static str>,
@@ -33,7 +33,7 @@ pub struct Row {
     pub place: Option<String>,
     /// Unit of both, as in [`Judgement::unit`].
     pub unit: String,
-    /// What would hold.
+    /// Values for which the statement would hold.
     pub expected: Option<String>,
     /// Why it differs, or was not run, as far as that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Row {
     /// Names of statements and studies that show the cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown_by: Vec<String>,
-    /// Every comparison and point by itself.
+    /// Every single comparison and point.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<PlaceJudgement>,
 }
@@ -50,13 +50,13 @@ pub struct Row {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It does.
+    /// It holds.
     Holds,
-    /// It does not.
+    /// It differs.
     Differs,
     /// More runs are needed.
     Undecided,
-    /// Nothing was run that could say it.
+    /// No runs were made for it.
     #[serde(rename = "not run")]
     NotRun,
 }

@@ -15,7 +15,7 @@ use crate::sampling::run_until_decided;
 use crate::study::{Extent, Reading, Study};
 use crate::verdict::judge;
 
-/// What was run.
+/// Results of a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct StudyReport {
     /// Its file name.
@@ -28,7 +28,7 @@ pub struct StudyReport {
     pub rows: usize,
     /// Those made now.
     pub new: usize,
-    /// Runs by how they ended.
+    /// Runs by status.
     pub statuses: BTreeMap<Status, usize>,
     /// Some of the errors.
     pub errors: Vec<String>,
@@ -56,7 +56,7 @@ impl StudyReport {
     }
 }
 
-/// What became of a study.
+/// Outcome of a study.
 pub(super) enum Ran {
     /// It was run.
     Done(Box<Done>),

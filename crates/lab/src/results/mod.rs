@@ -37,21 +37,21 @@ use polypath_sim::document::DocumentError;
 use crate::journal::{JournalError, RemainingError};
 use crate::study::Study;
 
-/// Folder with the finished runs, from which a study goes on: a file for each process that made some.
+/// Directory with the finished runs, from which a study resumes: a file for each process that made some.
 pub const JOURNAL: &str = "journal";
 /// File with a row per run.
 pub const RUNS: &str = "runs.parquet";
 /// File with a row per sample of a series.
 pub const SERIES: &str = "series.parquet";
-/// File with how runs were executed.
+/// File with the execution of runs.
 pub const EXECUTION: &str = "execution.parquet";
 /// File with the resolved study.
 pub const STUDY: &str = "study.toml";
-/// File with what a random sample is, in place of [`STUDY`].
+/// File with the description of a random sample, in place of [`STUDY`].
 pub const SAMPLE: &str = "sample.toml";
 /// File with a row per network and measure of a random sample.
 pub const NETWORKS: &str = "networks.parquet";
-/// Folder of pictures.
+/// Directory of figures.
 pub const FIGURES: &str = "figures";
 
 /// Why results cannot be written.
@@ -71,7 +71,7 @@ pub enum WriteError {
         /// Why.
         error: io::Error,
     },
-    /// The study has no form as TOML.
+    /// The study cannot be written as TOML.
     #[error("cannot write the study as TOML: {0}")]
     Form(#[from] toml::ser::Error),
 }
@@ -79,7 +79,7 @@ pub enum WriteError {
 /// Why results cannot be read or joined.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The resolved study is not there or no study.
+    /// The resolved study is missing or invalid.
     #[error(transparent)]
     Study(#[from] DocumentError),
     /// A table cannot be read.
@@ -113,7 +113,7 @@ pub enum ResultsError {
         /// Where.
         directory: PathBuf,
     },
-    /// There are results, but not all.
+    /// Some results are missing.
     #[error(
         "{}: {missing} of {runs} runs are missing; the same `polypath study run` goes on with them, and writes the tables",
         .directory.display()
@@ -129,7 +129,7 @@ pub enum ResultsError {
     /// There is nothing to join.
     #[error("no directories with results")]
     Nothing,
-    /// What is missing cannot be found out.
+    /// The missing runs cannot be determined.
     #[error(transparent)]
     Remaining(#[from] RemainingError),
 }

@@ -24,7 +24,7 @@ const GROUP: usize = 4_096;
 /// Why a table cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The file does not work.
+    /// The file cannot be read or written.
     #[error("{}: {error}", .path.display())]
     Io {
         /// Which.
@@ -32,7 +32,7 @@ pub enum TableError {
         /// Why.
         error: io::Error,
     },
-    /// It is no such table.
+    /// It is not such a table.
     #[error("{}: {error}", .path.display())]
     Parquet {
         /// Which.
@@ -40,7 +40,7 @@ pub enum TableError {
         /// Why.
         error: ParquetError,
     },
-    /// A column is not there.
+    /// A column is missing.
     #[error("{}: there is no column `{column}`", .path.display())]
     NoColumn {
         /// Which file.
@@ -220,7 +220,7 @@ impl Table {
     /// Opens a table.
     ///
     /// # Errors
-    /// It is not there or no table.
+    /// It is missing or not a table.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let file =
             open_file(path).map_err(|error| TableError::Io { path: path.to_owned(), error })?;
@@ -264,7 +264,7 @@ impl Table {
                 columns.iter().map(|column| read_column(&*group, *column)).collect::<Result<_, _>>()
             });
             let read: Vec<Vec<Cell>> = read.map_err(wrong)?;
-            // What the file says of itself is believed only as far as it is there.
+            // Sizes in the file are accepted only as far as the data exists.
             let rows = read.first().map_or(0, Vec::len);
             if i64::try_from(rows) != Ok(group.metadata().num_rows()) {
                 let message =

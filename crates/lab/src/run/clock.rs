@@ -1,10 +1,10 @@
-//! How long a thread computes.
+//! Processor time of a thread.
 
 /// Counts the time of a processor that the calling thread uses, so that other programs on the machine do not matter.
 pub(super) struct Clock(f64);
 
 impl Clock {
-    /// Begins to count.
+    /// Starts counting.
     pub fn start() -> Self {
         Self(now_s())
     }
@@ -21,7 +21,7 @@ fn now_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Where threads have no such clock, all time counts.
+/// On systems without such a clock, wall-clock time counts.
 #[cfg(not(unix))]
 fn now_s() -> f64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! What running a study costs.
+//! Cost of running a study.
 
 use std::ops::AddAssign;
 use std::path::Path;
@@ -7,22 +7,22 @@ use super::{RunError, estimate};
 use crate::journal::{Remaining, Shard, first_target, remaining};
 use crate::study::Study;
 
-/// What running a study costs.
+/// Cost of running a study.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Cost {
-    /// Runs that the study has; with `until`, the fewest.
+    /// Runs of the study; with `until`, the minimum.
     pub runs: usize,
-    /// Runs that the study can have at most.
+    /// Maximum number of runs of the study.
     pub most_runs: usize,
     /// Runs that are done already.
     pub done: usize,
     /// Simulated time of the others, in seconds.
     pub simulated_s: f64,
-    /// Data packets that they send, by trying some of them.
+    /// Data packets that they send, estimated from trial runs.
     pub packets: f64,
     /// Time on one core that they take, in seconds, likewise.
     pub core_s: f64,
-    /// The same, if the study has its most runs.
+    /// The same for the maximum number of runs.
     pub most_core_s: f64,
     /// The part of `core_s` that is of runs in real time: they come one after the other, on however many threads.
     pub real_s: f64,
@@ -31,12 +31,12 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// How long the runs take on so many threads, in seconds.
+    /// Duration of the runs on a number of threads, in seconds.
     pub fn time_s(&self, threads: usize) -> f64 {
         self.real_s + (self.core_s - self.real_s) / threads as f64
     }
 
-    /// The same, if the study has its most runs.
+    /// The same for the maximum number of runs.
     pub fn most_time_s(&self, threads: usize) -> f64 {
         self.most_real_s + (self.most_core_s - self.most_real_s) / threads as f64
     }
@@ -56,7 +56,7 @@ impl AddAssign for Cost {
     }
 }
 
-/// What running a study costs, with what is done in a directory.
+/// Cost of running a study, given the finished runs in a directory.
 ///
 /// # Errors
 /// The journal cannot be read.

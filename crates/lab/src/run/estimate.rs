@@ -1,4 +1,4 @@
-//! What runs will cost, by trying some of them, or a piece of them.
+//! Estimates the cost of runs from trial runs, or parts of runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use super::cost::Cost;
 use super::job::outcome_of;
 use crate::study::Study;
 
-/// Most configurations that are tried.
+/// Maximum number of configurations that are tried.
 const TRIED: usize = 8;
 /// Part of the time of a run that is tried, but at least a second of simulated time.
 const PART: u64 = 20;
 /// Events below which a part says little, so that a longer one is tried: failures come late, and quiet runs cost little.
 const EVENTS: u64 = 50_000;
-/// How many times longer it is then.
+/// Factor of the longer part.
 const LONGER: u64 = 4;
 /// A run that ends with its files is tried to its end, but with so many bytes in each at most.
 const BYTES: u64 = 4 << 20;
-/// What a run in real time takes beside its duration: making links, starting programs.
+/// Overhead of a run in real time: creating links, starting programs.
 const IN_REAL_TIME_S: f64 = 1.0;
 
-/// What a run costs.
+/// Cost of a run.
 #[derive(Clone, Copy, Default)]
 struct Price {
     simulated_s: f64,
@@ -91,7 +91,7 @@ fn tried(lengths: &[usize]) -> BTreeSet<(usize, usize)> {
     (0..tries).map(one).collect()
 }
 
-/// What a run of a scenario costs; nothing if it cannot be run.
+/// Cost of a run of a scenario; `None` if it cannot be run.
 fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
     if scenario.test_bed.is_some() {
         let core_s = scenario.run.duration.as_secs_f64() + IN_REAL_TIME_S;
@@ -134,7 +134,7 @@ fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
     }
 }
 
-/// What a run of this duration costs.
+/// Cost of a run of this duration.
 fn tried_for(scenario: &mut Scenario, duration: Duration, seed: u64) -> Option<Price> {
     scenario.run.duration = duration;
     let clock = Clock::start();

@@ -10,13 +10,13 @@ use super::clock::Clock;
 use super::limits::{Cut, Limits};
 use crate::journal::{Execution, FlatResult, Outcome, Status};
 
-/// Runs a scenario with a seed. Whatever happens is an outcome, a panic too.
+/// Runs a scenario with a seed. Every end is an outcome, including a panic.
 pub fn run_once(scenario: &Scenario, seed: u64) -> Outcome {
     let unfinished = || Outcome::without_result(Status::Crashed, "it was left".into());
     run_within(scenario, seed, Limits::default()).unwrap_or_else(unfinished)
 }
 
-/// The same within limits; nothing comes of a run that is abandoned.
+/// The same within limits; `None` for an abandoned run.
 pub(super) fn run_within(scenario: &Scenario, seed: u64, limits: Limits<'_>) -> Option<Outcome> {
     let refused = |error: String| Some(Outcome::without_result(Status::Refused, error));
     let watched = limits.watch();
@@ -71,7 +71,7 @@ pub(super) fn outcome_of(result: &RunResult) -> Outcome {
     }
 }
 
-/// Why a result is not as it should be.
+/// Why a result counts as failed.
 fn problem(result: &RunResult) -> Option<String> {
     if result.is_ok() {
         return None;
@@ -90,7 +90,7 @@ fn problem(result: &RunResult) -> Option<String> {
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

@@ -1,4 +1,4 @@
-//! How long runs may take, and how often one is tried.
+//! Limits of the time and the attempts of runs.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::journal::{Note, Status};
 
-/// Time of processors that may be used, by one study or several.
+/// Budget of processor time for one or several studies.
 #[derive(Debug)]
 pub struct Budget {
     limit_s: f64,
@@ -14,37 +14,37 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many seconds.
+    /// A budget in seconds.
     pub fn of_seconds(limit_s: f64) -> Self {
         Self { limit_s, used_us: AtomicU64::new(0) }
     }
 
-    /// Seconds that were used.
+    /// Used time in seconds.
     pub fn used_s(&self) -> f64 {
         self.used_us.load(Ordering::Relaxed) as f64 * 1e-6
     }
 
-    /// Whether nothing is left.
+    /// Whether the budget is used up.
     pub fn is_spent(&self) -> bool {
         self.used_s() >= self.limit_s
     }
 
-    /// Notes what a run used.
+    /// Notes the time of a run.
     pub(super) fn spend(&self, seconds: f64) {
         self.used_us.fetch_add((seconds * 1e6) as u64, Ordering::Relaxed);
     }
 }
 
-/// How long runs may take, and how often one is tried. No run that keeps to them is any different.
+/// Limits of the time and the attempts of runs. They do not change the result of a run within them.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
     /// Longest time of a run; default: none.
     pub run_timeout: Option<Duration>,
-    /// How often a run is made that crashes each time.
+    /// Maximum number of attempts for a run that crashes.
     pub attempts: NonZeroU32,
-    /// When set, runs in progress are left, and nothing is written down of them.
+    /// When set, runs in progress are abandoned and not recorded.
     pub abandon: Option<&'a AtomicBool>,
-    /// No run is begun that this has no time for any more; default: no limit.
+    /// Budget after which no run is started; default: no limit.
     pub budget: Option<&'a Budget>,
 }
 
@@ -55,16 +55,16 @@ impl Default for Limits<'_> {
     }
 }
 
-/// Why a run did not come to its end.
+/// Why a run did not complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cut {
     /// It took too long.
     TimedOut,
-    /// It was left.
+    /// It was abandoned.
     Abandoned,
 }
 
-/// A run that is looked after.
+/// A run under supervision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watched<'a> {
     limits: Limits<'a>,
@@ -72,12 +72,12 @@ pub(super) struct Watched<'a> {
 }
 
 impl<'a> Limits<'a> {
-    /// Begins to look after a run.
+    /// Starts the supervision of a run.
     pub(super) fn watch(self) -> Watched<'a> {
         Watched { limits: self, start: Instant::now() }
     }
 
-    /// Whether a run that was made before is to be made once more.
+    /// Whether an earlier run must be repeated.
     pub(super) fn wants_again(self, note: Note) -> bool {
         match note.status {
             Status::Ok | Status::Failed | Status::Refused => false,
@@ -91,7 +91,7 @@ impl<'a> Limits<'a> {
 }
 
 impl Watched<'_> {
-    /// Why the run must not go on.
+    /// Why the run must stop.
     pub fn cut(self) -> Option<Cut> {
         if self.limits.abandon.is_some_and(|abandon| abandon.load(Ordering::Relaxed)) {
             return Some(Cut::Abandoned);
@@ -100,7 +100,7 @@ impl Watched<'_> {
         is_over.then_some(Cut::TimedOut)
     }
 
-    /// What is written down of a run that took too long.
+    /// The recorded outcome of a run that took too long.
     pub fn reason(self) -> String {
         let limit = self.limits.run_timeout.unwrap_or_default();
         format!(

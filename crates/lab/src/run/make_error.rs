@@ -1,12 +1,12 @@
-//! What can go wrong wherever runs are made and written down.
+//! Errors of making and recording runs.
 
 use crate::journal::{JournalError, NoResult, RemainingError};
 use crate::results::{DirectoryError, WriteError};
 
-/// Why runs cannot be made or written down, of a study or of a sample of networks.
+/// Why the runs of a study or sample cannot be made or recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum MakeError {
-    /// The journal does not work.
+    /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// A measure does not exist.

@@ -1,4 +1,4 @@
-//! Results of several processes joined.
+//! Joins the results of several processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Whether runs have the results and series that a study names, found out by short ones.
+//! Checks by short runs that the results and series that a study names exist.
 
 use polypath_sim::Scenario;
 use polypath_sim::document::{DocumentError, Step};

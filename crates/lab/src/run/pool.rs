@@ -9,9 +9,9 @@ use crate::journal::Status;
 
 /// Receives progress.
 pub trait Progress: Sync {
-    /// So many more runs are to be done.
+    /// Adds a number of runs to do.
     fn expect(&self, runs: usize);
-    /// One of them is over.
+    /// Counts a finished run.
     fn done(&self, status: Status);
 }
 

@@ -1,4 +1,4 @@
-//! All runs of a study.
+//! Runs a study.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -17,25 +17,25 @@ use crate::journal::{Journal, JournalError, NoResult, Program, RemainingError, S
 use crate::results::{self, DirectoryError, ResultsError, WriteError};
 use crate::study::Study;
 
-/// How a study is to be run.
+/// Request to run a study.
 #[derive(Clone)]
 pub struct Request<'a> {
     /// Threads; default: the number of processors.
     pub jobs: Option<NonZeroUsize>,
-    /// The part of it.
+    /// The part to run.
     pub shard: Shard,
-    /// Whether others make other parts in the same directory.
+    /// Whether other processes run other parts in the same directory.
     pub sharing: Sharing,
-    /// How long runs may take, and how often they are tried.
+    /// Limits of the time and the attempts of runs.
     pub limits: Limits<'a>,
     /// For a study that is run until statements are decided: how many runs each point is to have at least, beside those that
     /// it has; as many as the study says where there is no number.
     pub at_least: &'a [u32],
-    /// Who runs it.
+    /// The program that runs it.
     pub program: Program,
-    /// Who runs it in real time, if it is a study of that kind.
+    /// The test bed, for studies in real time.
     pub test_bed: Option<&'a dyn TestBed>,
-    /// When set, no more runs are begun.
+    /// When set, no more runs are started.
     pub stop: &'a AtomicBool,
     /// Called with the progress of the runs.
     pub progress: &'a dyn Progress,
@@ -52,54 +52,54 @@ pub enum Sharing {
     Shared,
 }
 
-/// What became of a study.
+/// Summary of running a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
-    /// Where the results are.
+    /// Directory with the results.
     pub directory: PathBuf,
     /// Rows of `runs`.
     pub rows: usize,
     /// Runs made now.
     pub new: usize,
-    /// Runs that were there already.
+    /// Runs that existed before.
     pub known: usize,
-    /// Rows by how they ended.
+    /// Rows by status.
     pub statuses: BTreeMap<Status, usize>,
     /// Some of the errors.
     pub errors: Vec<String>,
     /// Versions and revisions of the program that made the rows.
     pub programs: Vec<String>,
-    /// Whether all is done.
+    /// How the work ended.
     pub finish: Finish,
     /// Time that it took, in seconds.
     pub wall_s: f64,
 }
 
-/// Whether all is done.
+/// How the work ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finish {
-    /// Every run is there, and tables are written.
+    /// All runs are complete, and tables are written.
     Complete,
-    /// It was stopped; what is done will not be repeated.
+    /// It was interrupted; finished runs will not be repeated.
     Interrupted,
-    /// The time of processors that was allowed was used up before the first runs of all configurations were done.
+    /// The budget of processor time was used up before the first runs of all configurations were done.
     Exhausted,
 }
 
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Runs cannot be made or written down.
+    /// Runs cannot be made or recorded.
     #[error(transparent)]
     Make(#[from] MakeError),
     /// Results of shards cannot be read, or do not belong together.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// There is no test bed for it, or the test bed could not run it.
+    /// There is no test bed, or it could not run the study.
     #[error("in real time it cannot be run: {0}")]
     TestBed(String),
-    /// Runs are missing, and none may be made.
+    /// Runs are missing, and must not be made.
     #[error(
         "{missing} runs are missing: run the shards or units to their end, or the study itself with this directory as --out"
     )]
@@ -118,10 +118,10 @@ from_causes!(
     RemainingError,
 );
 
-/// Runs what is not done yet, and writes the tables.
+/// Makes the missing runs, and writes the tables.
 ///
 /// # Errors
-/// Files cannot be read or written, or a measure asks for what runs do not have. Runs that fail are no error but rows.
+/// Files cannot be read or written, or a measure names a result that does not exist. Failed runs are rows, not errors.
 pub fn run_study(
     study: &Study,
     directory: &Path,

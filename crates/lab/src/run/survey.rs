@@ -1,4 +1,4 @@
-//! How far a study has come, whoever runs it.
+//! Progress of a study, whichever processes run it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,16 +14,16 @@ use crate::study::Study;
 /// The time at the end of which the rate is taken, in seconds.
 const WINDOW_S: f64 = 600.0;
 
-/// How far a study has come.
+/// Progress of a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Survey {
-    /// One line saying what it asks.
+    /// Title of the study.
     pub title: String,
-    /// Runs of the study; with `until`, the fewest.
+    /// Runs of the study; with `until`, the minimum.
     pub runs: usize,
-    /// Those that are done, with a result or without.
+    /// Finished runs, with a result or without.
     pub done: usize,
-    /// Runs that are done, by how they ended.
+    /// Finished runs, by status.
     pub statuses: BTreeMap<Status, usize>,
     /// Processes that write there now, and on which file systems cannot tell.
     pub processes: usize,
@@ -33,7 +33,7 @@ pub struct Survey {
     pub running: usize,
     /// Runs per second that ended in the last ten minutes before the last one.
     pub rate_per_s: Option<f64>,
-    /// Seconds that the rest takes at this rate, if somebody is at work.
+    /// Remaining time at this rate in seconds, if a process is running.
     pub left_s: Option<f64>,
     /// Time on one core that runs took, in seconds.
     pub core_s: f64,
@@ -41,11 +41,11 @@ pub struct Survey {
     pub hosts: BTreeMap<String, usize>,
     /// The same, by version and revision of the program.
     pub programs: BTreeMap<String, usize>,
-    /// Whether the tables are there.
+    /// Whether the tables exist.
     pub has_tables: bool,
 }
 
-/// Finds out how far the study of a directory has come. Nothing is written.
+/// Determines the progress of the study in a directory, without writing anything.
 ///
 /// # Errors
 /// There is no study, or its journal cannot be read.

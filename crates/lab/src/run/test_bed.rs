@@ -1,4 +1,4 @@
-//! Runs in real time, by whoever has hosts and links for it.
+//! Interface of test beds, which run scenarios in real time.
 
 use polypath_sim::Scenario;
 
@@ -7,7 +7,7 @@ use crate::journal::Outcome;
 /// Runs scenarios in real time: those with `test_bed`. It has its links to itself while it does, so that runs come one
 /// after the other.
 pub trait TestBed: Sync {
-    /// Why nothing can be run here, and what to do about it; nothing if all is well.
+    /// Why nothing can be run here, and the remedy; `None` if it works.
     fn objection(&self) -> Option<String>;
     /// What decides over results beside the scenario, in words: kernel and processors.
     fn machine(&self) -> String;

@@ -1,4 +1,4 @@
-//! More runs where intervals are too wide.
+//! Adds runs where intervals are too wide.
 
 use std::collections::{BTreeMap, btree_map};
 

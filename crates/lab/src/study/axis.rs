@@ -1,4 +1,4 @@
-//! Values of axes: as changes of a scenario, as numbers and as text.
+//! Values of axes, as changes of a scenario, as numbers and as text.
 
 use polypath_units::{BitRate, ByteCount, Duration, Fraction};
 use toml::Value;
@@ -6,7 +6,7 @@ use toml::Value;
 use super::file::Axis;
 
 impl Axis {
-    /// What the axis changes at the value of this number: keys and values.
+    /// Keys and values that the axis sets at the value with this number.
     ///
     /// # Errors
     /// The value cannot be multiplied; the error says why.
@@ -23,7 +23,7 @@ impl Axis {
         Ok(changes)
     }
 
-    /// The value of this number in words.
+    /// Label of the value with this number.
     pub fn label_of(&self, index: usize) -> String {
         match (self.labels.get(index), self.values.get(index)) {
             (Some(label), _) => label.clone(),
@@ -32,7 +32,7 @@ impl Axis {
         }
     }
 
-    /// Where the value of this number lies on the axis, in the unit of the axis; nothing for what is no quantity.
+    /// Position of the value with this number, in the unit of the axis; `None` if it is not a quantity.
     pub fn position(&self, index: usize) -> Option<f64> {
         self.number(self.values.get(index)?)
     }
@@ -53,7 +53,7 @@ impl Axis {
         Some(format!("`{value}` cannot be given in `{unit}`"))
     }
 
-    /// What pictures call it, with its unit.
+    /// Label in figures, with the unit.
     pub fn title(&self) -> String {
         let label = self.label.as_ref().unwrap_or(&self.name);
         match &self.unit {
@@ -106,7 +106,7 @@ fn fraction(text: &str) -> Option<f64> {
     text.parse().ok().map(Fraction::as_f64)
 }
 
-/// Whether quantities can be multiplied with it.
+/// Whether quantities can be multiplied by it.
 pub(super) fn is_factor(factor: f64) -> bool {
     factor.is_finite() && factor >= 0.0
 }
@@ -147,7 +147,7 @@ fn times(value: &Value, factor: f64) -> Result<Value, String> {
     Ok(Value::String(product))
 }
 
-/// What is wrong with a text that begins as a quantity does: most often its unit. What the unit is near to is said first.
+/// The error for a text that begins like a quantity: usually its unit. The nearest unit comes first.
 fn misread(text: &str) -> Option<String> {
     if !text.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
         return None;

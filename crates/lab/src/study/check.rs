@@ -1,4 +1,4 @@
-//! What the types of a study cannot say.
+//! Checks of a study beyond its types.
 
 use polypath_sim::document::{Document, DocumentError, Place, Step};
 use toml::Value;
@@ -10,9 +10,9 @@ use Step::{Index, Key};
 
 type Result<T = ()> = std::result::Result<T, DocumentError>;
 
-/// Most points of a study.
+/// Maximum number of points of a study.
 const MOST_POINTS: usize = 1_000_000;
-/// Most runs of a configuration.
+/// Maximum number of runs of a configuration.
 const MOST_RUNS: u32 = 1_000_000;
 
 pub(super) fn check(file: &StudyFile, document: &Document) -> Result {
@@ -37,7 +37,7 @@ pub(super) fn check(file: &StudyFile, document: &Document) -> Result {
     check_quick(file, document)
 }
 
-/// Names in a list: there, fit for names of files and columns, and each once.
+/// Checks names of a list: not empty, valid for files and columns, and unique.
 fn check_names<'a>(
     document: &Document,
     list: &str,
@@ -109,7 +109,7 @@ fn check_axes(file: &StudyFile, document: &Document) -> Result {
     Ok(())
 }
 
-/// What is wrong with an axis, and at which key.
+/// The error in an axis, and its key.
 fn axis_problem(axis: &Axis) -> Option<(&'static str, String)> {
     let count = axis.values.len();
     if count == 0 {

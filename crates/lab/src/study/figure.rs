@@ -1,4 +1,4 @@
-//! Pictures as a study describes them.
+//! The format of figures in study files.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{Operand, StudyFile, Where, unknown};
 
-/// A picture of the results of a study.
+/// A figure of the results of a study.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigurePlan {
-    /// Name of its files, without ending.
+    /// Name of its files, without extension.
     pub name: String,
-    /// What stands above it; default: the title of the study.
+    /// Title; default: the title of the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What is drawn.
+    /// Kind of figure.
     #[serde(default)]
     pub kind: FigureKind,
     /// Axis of the study along which lines and groups of bars lie; default: the first one.
@@ -25,21 +25,21 @@ pub struct FigurePlan {
     /// Measure on the other axis; default: the first one. Not for time lines and sequences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<String>,
-    /// Lines and bars: a curve that each is divided by, run by run. What it does not name (variant, measure, values of
-    /// axes) is that of the curve itself.
+    /// Lines and bars: a curve by which each curve is divided, run by run. Omitted parts (variant, measure, values of axes) are
+    /// those of the curve itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub divided_by: Option<Operand>,
     /// For time lines and sequences: names of series, `*` standing for any name of an element.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<String>,
-    /// What legends call series, by the names in `series`: `"paths.a.*.cwnd_bytes" = "cwnd of *"`, where each `*` becomes the
+    /// Labels of series in legends, by the names in `series`: `"paths.a.*.cwnd_bytes" = "cwnd of *"`, where each `*` becomes the
     /// name of the element; default: a description of the series.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// What the numbers of series are multiplied with; default: 1.
+    /// Factor of the numbers of series; default: 1.
     #[serde(default = "one")]
     pub scale: f64,
-    /// What stands beside the axis of numbers; default: the measure or series, with its unit.
+    /// Label of the axis of numbers; default: the measure or series, with its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y_label: Option<String>,
     /// Points that are drawn; default: all.
@@ -48,10 +48,10 @@ pub struct FigurePlan {
     /// Variants that are drawn; default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
-    /// Division of the axis along which lines lie.
+    /// Scale of the horizontal axis.
     #[serde(default)]
     pub x_scale: Scale,
-    /// Division of the axis of numbers; a linear one begins at 0.
+    /// Scale of the axis of numbers; a linear one begins at 0.
     #[serde(default)]
     pub y_scale: Scale,
     /// Horizontal lines for comparison.
@@ -63,7 +63,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// What is drawn.
+/// Kind of figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
@@ -78,7 +78,7 @@ pub enum FigureKind {
     Sequence,
 }
 
-/// Division of an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -93,14 +93,14 @@ pub enum Scale {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table, for example { value = 5, label = \"half\" }")]
 pub struct Reference {
-    /// Where, in the unit of the picture.
+    /// Value, in the unit of the figure.
     pub value: f64,
-    /// What it is.
+    /// Label.
     pub label: String,
 }
 
 impl FigurePlan {
-    /// What is wrong with it, and at which key.
+    /// The error in it, and its key.
     pub(crate) fn check(&self, file: &StudyFile) -> Result<(), (&'static str, String)> {
         let axes = file.axes.iter().map(|axis| axis.name.as_str());
         let measures = file.measures.iter().map(|measure| measure.name.as_str());

@@ -1,4 +1,4 @@
-//! A study as it is written.
+//! The format of study files.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use toml::Value;
 use super::FigurePlan;
 
 /// Values for keys of the scenario. A key is written in quotes, with dots and names of list elements:
-/// `"network.disjoint.paths.path 2.bottleneck.rate"`. The value takes the place of all that stands there.
+/// `"network.disjoint.paths.path 2.bottleneck.rate"`. The value replaces everything at that key.
 pub type Settings = BTreeMap<String, Value>;
 
-/// A study: a scenario, what is varied in it, and what is measured.
+/// A study: a scenario, its variations, and the measures.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StudyFile {
-    /// One line saying what it asks.
+    /// Title.
     pub title: String,
     /// The scenario: a file, named relative to this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,21 +29,21 @@ pub struct StudyFile {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub set: Settings,
-    /// What is varied. Their values form a grid, except those of axes with the same `zip`, which advance together.
+    /// Axes. Their values form a grid, except those of axes with the same `zip`, which advance together.
     #[serde(default)]
     pub axes: Vec<Axis>,
-    /// The curves: at each point of the axes every variant is run. One without changes, where there are none.
+    /// Variants: each is run at every point of the axes. Default: one without changes.
     #[serde(default)]
     pub variants: Vec<Variant>,
-    /// What is read from the result of each run.
+    /// Values taken from the result of each run.
     pub measures: Vec<Measure>,
     /// Time series to keep; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesPlan>,
-    /// Pictures of the results.
+    /// Figures of the results.
     #[serde(default)]
     pub figures: Vec<FigurePlan>,
-    /// What `--quick` leaves of it.
+    /// The reduced form for `--quick`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
     /// The scenario itself, in place of a file.
@@ -52,33 +52,33 @@ pub struct StudyFile {
     pub inline: Option<Value>,
 }
 
-/// Something that is varied.
+/// An axis: a varied quantity.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
     /// Name in results, figures and statements.
     pub name: String,
-    /// What pictures call it; default: the name.
+    /// Label in figures; default: the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Unit of its numbers in results and pictures; default: bit/s, s, B or a fraction of 1.
+    /// Unit of its numbers in results and figures; default: bit/s, s, B or a fraction of 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Keys of the scenario that get the value; none where `with` has all of them.
+    /// Keys of the scenario that get the value; may be omitted if `with` has all keys.
     #[serde(default)]
     pub keys: Vec<String>,
     /// The values.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub values: Vec<Value>,
-    /// What pictures and tables call the values; default: the values themselves.
+    /// Labels of the values in figures and tables; default: the values themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
     /// Further keys, each with a value for each of `values`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     pub with: BTreeMap<String, Vec<Value>>,
-    /// Further keys that get the value times a number. The value has to be a number, a rate, a time, a number of bytes or a
-    /// part (`70 %`).
+    /// Further keys that get the value times a number. The value must be a number, a rate, a time, a number of bytes or a
+    /// fraction (`70 %`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scaled: BTreeMap<String, f64>,
     /// Name of the group of axes that advance together; default: an axis of its own.
@@ -95,7 +95,7 @@ pub struct Variant {
     /// The mechanism in words, for legends; default: the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What it changes.
+    /// Changes of the scenario.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub set: Settings,
@@ -105,22 +105,22 @@ pub struct Variant {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table, for example { runs = 10 }")]
 pub struct Replications {
-    /// How many; default: 1. `until` has numbers of its own.
+    /// Number of runs; default: 1. `until` determines its own number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u32>,
-    /// The seed that the seeds of all runs are made from.
+    /// Seed from which the seeds of all runs are derived.
     pub seed: u64,
     /// Which runs have the same seed.
     pub common_random_numbers: CommonRandomNumbers,
-    /// With which probability intervals cover the truth.
+    /// Confidence level of intervals.
     pub confidence: Fraction,
-    /// Whether runs of a configuration differ in nothing, so that one is all there is to know.
+    /// Whether runs of a configuration do not depend on the seed, so that one suffices.
     pub deterministic: bool,
     /// Whether runs are added until statements are decided: points have different numbers of them, and intervals hold for
     /// all numbers together.
     #[serde(skip_serializing_if = "is_false")]
     pub sequential: bool,
-    /// Goes on until intervals are narrow enough.
+    /// Adds runs until intervals are narrow enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
 }
@@ -155,8 +155,7 @@ pub enum CommonRandomNumbers {
     None,
 }
 
-/// Goes on until the interval of a measure is narrow enough at every variant of a point; all variants of a point get the
-/// same number of runs.
+/// Adds runs until the interval of a measure is narrow enough for all variants of a point, which get equal numbers of runs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
@@ -165,39 +164,39 @@ pub enum CommonRandomNumbers {
 pub struct Until {
     /// Name of the measure.
     pub measure: String,
-    /// Largest half-width of its interval, as a part of the mean.
+    /// Maximum half-width of its interval, relative to the mean.
     pub half_width: Fraction,
-    /// Fewest runs.
+    /// Minimum number of runs.
     pub min: u32,
-    /// Most runs.
+    /// Maximum number of runs.
     pub max: u32,
 }
 
-/// Something that is read from the result of a run.
+/// A measure: a value taken from the result of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// Name in results, figures and statements.
     pub name: String,
-    /// What pictures call it; default: the name.
+    /// Label in figures; default: the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The result, as it is named in `runs`: `goodput_bit_s`, `paths.a.path 2.timeouts`, `flows.a.bulk.goodput_bit_s`.
+    /// The result, by its name in the table `runs`: `goodput_bit_s`, `paths.a.path 2.timeouts`, `flows.a.bulk.goodput_bit_s`.
     /// `*` stands for any name of an element.
     pub result: String,
-    /// What becomes of the results that a `*` stands for.
+    /// How to aggregate the results that a `*` stands for.
     #[serde(default)]
     pub aggregate: Aggregate,
-    /// Another result that it is divided by, aggregated likewise.
+    /// Another result to divide by, aggregated likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<String>,
-    /// What the number is multiplied with; default: 1.
+    /// Factor of the number; default: 1.
     #[serde(default = "one")]
     pub scale: f64,
-    /// Unit of the number after that.
+    /// Unit of the scaled number.
     #[serde(default)]
     pub unit: String,
-    /// Which way is better.
+    /// Whether larger or smaller numbers are better.
     #[serde(default)]
     pub better: Better,
 }
@@ -206,7 +205,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// What becomes of several numbers.
+/// Aggregation of several numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
@@ -221,14 +220,14 @@ pub enum Aggregate {
     Max,
 }
 
-/// Which way is better.
+/// Whether larger or smaller numbers are better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Large numbers.
+    /// Larger numbers.
     #[default]
     Higher,
-    /// Small numbers.
+    /// Smaller numbers.
     Lower,
 }
 
@@ -250,7 +249,7 @@ fn one_run() -> u32 {
     1
 }
 
-/// What `--quick` leaves of a study.
+/// The reduced form of a study for `--quick`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table, for example { runs = 3 }")]
 pub struct Quick {
@@ -260,7 +259,7 @@ pub struct Quick {
     /// Further changes of the scenario, such as a shorter time.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub set: Settings,
-    /// For an axis, the values that remain; all where it is not named. Values of axes that advance together belong together.
+    /// The remaining values of axes; default: all. Values of axes that advance together belong together.
     #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     pub values: BTreeMap<String, Vec<Value>>,
 }

@@ -1,5 +1,5 @@
-//! Files that a scenario names, such as traces of links: a resolved study finds them from anywhere, and studies are the same
-//! wherever these files lie.
+//! Files that a scenario names, such as traces of links: a resolved study finds them from any directory, and the location of
+//! files does not affect the identity of a study.
 
 use std::path::{Path, PathBuf, absolute};
 
@@ -9,11 +9,11 @@ use toml::Value;
 use super::axis::text;
 use super::file::{Axis, StudyFile};
 
-/// The tables that name a file with their key `file`: what a link can carry, and lists of messages.
+/// The tables with a key `file`: traces of links, and lists of messages.
 const TABLES: [&str; 2] = ["rate_trace", "trace"];
 const FILE: &str = "file";
 
-/// Gives the name of a file that stands at a place of the scenario another form.
+/// Transforms the name of a file at a place of the scenario.
 type Rename<'a> = &'a dyn Fn(&[Step<'_>], &str) -> Option<String>;
 
 /// Makes the names of all files absolute. Relative ones start from the folder of the file in which they are written: that

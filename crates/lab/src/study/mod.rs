@@ -1,4 +1,4 @@
-//! Studies: a scenario, what is varied in it, and what is measured.
+//! Studies: a scenario, its variations, and the measures.
 //!
 //! A study is a TOML file of its own ([`StudyFile`]); docs/studies.md describes it. At each point of its axes each
 //! variant is run a number of times. A run is a pure function of its configuration and its seed.
@@ -38,25 +38,26 @@ use toml::Value;
 
 use crate::stats::Confidence;
 
-/// Fewest runs of each configuration where more are added until statements are decided: few say little of their spread.
+/// Minimum number of runs of each configuration if runs are added until statements are decided: the spread of fewer is too
+/// uncertain.
 const FIRST_RUNS: u32 = 8;
 
 /// How a study is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reading<'a> {
-    /// What of it is meant.
+    /// Full or quick form.
     pub extent: Extent,
     /// Changes of the scenario on top, `key.to.value=value`.
     pub edits: &'a [String],
 }
 
-/// How much of a study is meant.
+/// Extent of a study.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Extent {
-    /// All of it.
+    /// The whole study.
     #[default]
     Full,
-    /// What its table `quick` leaves.
+    /// The reduced form of its table `quick`.
     Quick,
 }
 
@@ -64,7 +65,7 @@ pub enum Extent {
 #[derive(Clone, Debug)]
 pub struct Study {
     file: StudyFile,
-    /// The study as it was read, for complaints.
+    /// The study as read, for error messages.
     source: Document,
     /// The scenario with the changes for all runs.
     base: Document,
@@ -83,7 +84,7 @@ impl Study {
     /// Reads a study and the scenario that it names.
     ///
     /// # Errors
-    /// Something is unknown, missing, of the wrong kind or makes no sense; the error says where and what.
+    /// A key or value is unknown, missing, of the wrong kind or invalid; the error says which and where.
     pub fn read(path: &Path, reading: Reading<'_>) -> Result<Self, DocumentError> {
         let directory = path.parent().unwrap_or(Path::new(""));
         Self::from_document(&Document::read(path)?, directory, reading)
@@ -159,7 +160,7 @@ impl Study {
         Ok(study)
     }
 
-    /// Leaves what `--quick` means.
+    /// Reduces the study to its quick form.
     fn leave(&mut self, quick: &Quick, document: &Document) -> Result<(), DocumentError> {
         put_all(&mut self.base, &quick.set, document, &[Step::Key("quick"), Step::Key("set")])?;
         if quick.runs.is_some() {
@@ -183,8 +184,8 @@ impl Study {
         Ok(())
     }
 
-    /// The same study with another number of runs of each configuration, in place of `runs` and `until`. Where nothing is
-    /// random, one run stays the truth.
+    /// The same study with another number of runs of each configuration, in place of `runs` and `until`. A
+    /// deterministic study keeps one run.
     #[must_use]
     pub fn with_runs(mut self, runs: NonZeroU32) -> Self {
         if !self.file.replications.deterministic {
@@ -195,7 +196,7 @@ impl Study {
     }
 
     /// The same study, to be run until statements are decided: the first runs of each configuration, and intervals that
-    /// hold for all numbers of runs together. Where nothing is random, one run stays the truth.
+    /// hold for all numbers of runs together. A deterministic study keeps one run.
     #[must_use]
     pub fn until_decided(mut self) -> Self {
         let replications = &mut self.file.replications;
@@ -228,12 +229,12 @@ impl Study {
         files::leave_folders(self.resolved()) == files::leave_folders(other.resolved())
     }
 
-    /// One line saying what it asks.
+    /// Title.
     pub fn title(&self) -> &str {
         &self.file.title
     }
 
-    /// What is varied.
+    /// Axes.
     pub fn axes(&self) -> &[Axis] {
         &self.file.axes
     }
@@ -243,12 +244,12 @@ impl Study {
         self.file.axes.iter().position(|axis| axis.name == name)
     }
 
-    /// The points of the axes; one where there is no axis.
+    /// The points of the axes; one if there are no axes.
     pub fn points(&self) -> &Points {
         &self.points
     }
 
-    /// The curves; at least one.
+    /// Variants; at least one.
     pub fn variants(&self) -> &[Variant] {
         &self.file.variants
     }
@@ -258,7 +259,7 @@ impl Study {
         self.file.variants.iter().position(|variant| variant.name == name)
     }
 
-    /// What is measured.
+    /// Measures.
     pub fn measures(&self) -> &[Measure] {
         &self.file.measures
     }
@@ -278,7 +279,7 @@ impl Study {
         self.file.series.as_ref()
     }
 
-    /// Pictures of the results.
+    /// Figures of the results.
     pub fn figures(&self) -> &[FigurePlan] {
         &self.file.figures
     }
@@ -288,7 +289,7 @@ impl Study {
         self.base.has(&[Step::Key("test_bed")])
     }
 
-    /// With which probability intervals cover the truth.
+    /// Confidence of the intervals.
     pub fn confidence(&self) -> Confidence {
         match self.file.replications.deterministic {
             true => Confidence::Deterministic,
@@ -303,7 +304,7 @@ impl Study {
     /// those of the variant.
     ///
     /// # Errors
-    /// The scenario makes no sense; the error says where and what.
+    /// The scenario is invalid; the error says where and why.
     pub fn scenario(&self, point: &Point, variant: usize) -> Result<Scenario, DocumentError> {
         let mut document = self.base.clone();
         for (axis, (places, index)) in
@@ -333,7 +334,7 @@ impl Study {
         }
     }
 
-    /// A complaint about a place of the study.
+    /// An error at a place of the study.
     pub(crate) fn complain(&self, path: &[Step<'_>], message: String) -> DocumentError {
         self.source.complain(path, message)
     }
@@ -382,7 +383,7 @@ fn put_all(
     Ok(())
 }
 
-/// What to say about a name that does not exist.
+/// The error for an unknown name.
 pub(crate) fn unknown<'a>(
     what: &str,
     name: &str,

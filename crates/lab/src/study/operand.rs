@@ -1,4 +1,4 @@
-//! What statements compare: curves, and what can be made from two of them.
+//! Operands of statements: curves, and their differences and ratios.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// Whether a study has what it names, seen from each of these points.
+    /// Checks that a study has everything it names, from each of these points.
     ///
     /// # Errors
     /// There is no such variant, measure, axis or value.
@@ -57,7 +57,7 @@ impl Operand {
         }
     }
 
-    /// Which way is better.
+    /// Whether larger or smaller numbers are better.
     ///
     /// # Errors
     /// There is no such measure.
@@ -65,7 +65,7 @@ impl Operand {
         Ok(study.measures()[self.measure_in(study)?].better)
     }
 
-    /// In words.
+    /// Description.
     pub fn describe(&self, study: &Study) -> String {
         let variant = self.variant_in(study).ok().map(|number| &study.variants()[number]);
         let label = variant.map_or("?", |v| v.label.as_ref().unwrap_or(&v.name).as_str());

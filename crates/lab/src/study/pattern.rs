@@ -23,7 +23,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// What to say about a name that fits nothing.
+/// The error for a name without a match.
 pub(crate) fn no<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     match nearest(name, known) {
         Some(near) => format!("runs have no {what} `{name}`; did you mean `{near}`?"),

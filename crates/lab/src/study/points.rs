@@ -11,8 +11,8 @@ pub struct Point {
     pub values: Vec<usize>,
 }
 
-/// All points: a grid of groups, where the axes of a group advance together. The first group advances slowest. A point
-/// is computed when it is asked for, so that a million of them take no memory.
+/// All points: a grid of groups, where the axes of a group advance together. The first group advances slowest. Points
+/// are computed on demand, so that a million of them take no memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Points {
     groups: Vec<Group>,
@@ -31,7 +31,7 @@ struct Group {
 }
 
 impl Points {
-    /// Those of these axes; nothing if there are more than can be numbered.
+    /// The points of these axes; `None` if there are too many to number.
     pub(super) fn of(axes: &[Axis]) -> Option<Self> {
         let mut count = 1_usize;
         let mut found = Vec::new();
@@ -44,7 +44,7 @@ impl Points {
         Some(Self { groups: found, axes: axes.len(), count })
     }
 
-    /// How many there are.
+    /// Number of points.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -57,7 +57,7 @@ impl Points {
     /// The point of this number.
     ///
     /// # Panics
-    /// There is none.
+    /// There is no such point.
     pub fn at(&self, index: usize) -> Point {
         assert!(index < self.count, "point {index} of {}", self.count);
         let mut values = vec![0; self.axes];
@@ -69,7 +69,7 @@ impl Points {
         Point { index, values }
     }
 
-    /// All of them, in order.
+    /// All points, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Point> {
         (0..self.count).map(|index| self.at(index))
     }

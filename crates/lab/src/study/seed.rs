@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::{CommonRandomNumbers, Point, Study};
 
-/// Seeds stay below 2^53, so that they survive every tool that takes numbers for floating-point ones.
+/// Seeds are below 2^53, so that tools that read numbers as floating-point keep them.
 const BITS: u32 = 53;
 
 impl Study {
@@ -35,7 +35,7 @@ impl Study {
     }
 }
 
-/// Adds a text so that no two lists of texts look the same.
+/// Adds a text such that different lists of texts give different input.
 fn add(hasher: &mut Sha256, text: &str) {
     hasher.update((text.len() as u64).to_be_bytes());
     hasher.update(text.as_bytes());

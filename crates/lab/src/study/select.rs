@@ -11,7 +11,7 @@ use super::{Axis, Study};
 /// Points where each named axis has one of these values; all values of axes that are not named.
 pub type Where = BTreeMap<String, AxisRange>;
 
-/// Values of an axis. What is given has to hold together; all values where nothing is.
+/// Values of an axis. All given conditions must hold; default: all values.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(
     default,
@@ -19,15 +19,15 @@ pub type Where = BTreeMap<String, AxisRange>;
     expecting = "a range, for example { from = 1, to = 4 } or { at = [\"10 ms\"] }"
 )]
 pub struct AxisRange {
-    /// These values, as the axis writes them.
+    /// These values, as written in the axis.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Value>")]
     pub at: Vec<Value>,
-    /// This one and larger ones.
+    /// This value and larger ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub from: Option<Value>,
-    /// This one and smaller ones.
+    /// This value and smaller ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub to: Option<Value>,
@@ -84,7 +84,7 @@ fn same(axis: &Axis, value: &Value, other: &Value) -> bool {
 }
 
 impl Study {
-    /// What is wrong with a selection: an axis or a value that the study does not have.
+    /// The error in a selection: an axis or a value that the study does not have.
     pub(crate) fn selection_problem(&self, selection: &Where) -> Option<String> {
         let axes = self.axes().iter().map(|axis| axis.name.as_str());
         selection.iter().find_map(|(name, range)| match self.axis(name) {

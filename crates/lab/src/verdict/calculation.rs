@@ -1,4 +1,4 @@
-//! What a paper says by calculation: nothing has to be run for it.
+//! Statements of a paper by calculation, which need no runs.
 
 use polypath_proto::config::BufferSize;
 use polypath_sim::{ConstantWindow, HandmadeExample, PathModel, window_blocking};
@@ -10,21 +10,21 @@ use super::rule;
 use super::{Judgement, PlaceJudgement};
 use crate::stats::{Confidence, mean};
 
-/// A number of a paper that follows from others.
+/// A number of a paper that is calculated from others.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calculated {
-    /// Its name, which never changes.
+    /// Its identifier, which never changes.
     pub id: String,
     /// Figure, table or section that it is about.
     pub figure: String,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
-    /// What is calculated.
+    /// The calculation.
     pub of: Calculation,
-    /// What the paper says: Mbit/s for rates, MiB for buffers, ms for times.
+    /// The value of the paper: Mbit/s for rates, MiB for buffers, ms for times.
     pub value: f64,
-    /// How far off the calculation may be, as a part of the number; default: 5 %.
+    /// Maximum deviation, relative to the number; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
     /// Why it differs here.
@@ -39,25 +39,25 @@ fn about() -> Fraction {
     Fraction::from_percent(5)
 }
 
-/// What is calculated.
+/// The calculation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calculation {
-    /// What a window allows per second, in Mbit/s (`sarwar` section III).
+    /// Rate that a window allows, in Mbit/s (`sarwar` section III).
     WindowCeiling {
         /// The window.
         window: ByteCount,
-        /// The time that it takes.
+        /// The round-trip time.
         time: Duration,
     },
-    /// The least buffer that covers fast retransmissions, or with `timeouts` those too, in MiB (`dreibholz-asymmetric`
+    /// The minimum buffer that covers fast retransmissions, and with `timeouts` also timeouts, in MiB (`dreibholz-asymmetric`
     /// section IV-A).
     LeastBuffer {
         /// Sum of the rates.
         rate: BitRate,
         /// Longest round-trip time.
         rtt: Duration,
-        /// Longest retransmission timeout, where timeouts are to be covered.
+        /// Longest retransmission timeout, if timeouts are to be covered.
         #[serde(default)]
         rto: Option<Duration>,
     },
@@ -98,7 +98,7 @@ pub struct ConstantPath {
 }
 
 impl Calculation {
-    /// The result; nothing where there is none, such as for a window that is never full.
+    /// The result; `None` if there is none, such as for a window that is never full.
     pub fn value(&self) -> Option<f64> {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         match self {
@@ -154,7 +154,7 @@ impl Windows {
 }
 
 impl Calculated {
-    /// Whether the calculation gives what the paper says.
+    /// Whether the calculation gives the value of the paper.
     pub fn judge(&self, paper: &str) -> Judgement {
         let estimate = self.of.value().and_then(|value| mean(&[value], Confidence::Deterministic));
         let judged = |e: &crate::stats::Estimate| rule::about(e, self.value, self.within.as_f64());

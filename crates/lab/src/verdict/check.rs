@@ -1,4 +1,4 @@
-//! Whether the studies of statements have what these name.
+//! Checks that studies have everything that statements name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::study::{Extent, Reading, Study, unknown};
 
 use Step::{Index, Key};
 
-/// What is wrong, and at which key.
+/// The error, and its key.
 type Problem = (&'static str, String);
 
 impl Expectations {

@@ -1,4 +1,4 @@
-//! Which of several places decided.
+//! The deciding place of a statement.
 
 use super::evaluate::PlaceJudgement;
 use super::rule::{self, Verdict};
@@ -24,11 +24,11 @@ pub(super) fn deciding<'a>(
     measured.min_by(|a, b| order(&a.1).total_cmp(&order(&b.1))).map(|(place, _)| place).or(first)
 }
 
-/// How far a number is from what a rule wants: the more, the further.
+/// Distance of a number from what a rule requires.
 fn distance(rule: &Rule, value: f64) -> f64 {
     match rule {
         Rule::About(About { value: Wanted::One(wanted), .. }) => (value - wanted).abs(),
-        // What is wanted is another number at each place: the first one decides.
+        // Each place requires another number: the first one decides.
         Rule::About(About { value: Wanted::Each(_), .. }) => 0.0,
         Rule::Between(Between { from, to, .. }) => {
             let below = from.map_or(f64::NEG_INFINITY, |from| from - value);

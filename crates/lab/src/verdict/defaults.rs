@@ -1,4 +1,4 @@
-//! What a paper says of values that hold where a scenario is silent: nothing has to be run for it.
+//! Statements of a paper about default values, which need no runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,15 +14,15 @@ use super::{Judgement, PlaceJudgement, Verdict};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {
-    /// Its name, which never changes.
+    /// Its identifier, which never changes.
     pub id: String,
     /// Figure, table or section that it is about.
     pub figure: String,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
-    /// A scenario that is silent about them: a file, named relative to this one.
+    /// A scenario that does not set them: a file, named relative to this one.
     pub scenario: String,
-    /// Keys of the scenario with every default filled in, and the values that they have to have there. `sctp` is a list:
+    /// Keys of the scenario with all defaults filled in, and their expected values. `sctp` is a list:
     /// `sctp.0.policies.path_order`.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub values: BTreeMap<String, toml::Value>,

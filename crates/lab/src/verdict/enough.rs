@@ -1,10 +1,10 @@
-//! How many runs would decide.
+//! Estimate of the runs that would decide a statement.
 
 use super::evaluate::PlaceJudgement;
 use super::rule::Verdict;
 use crate::stats::{Estimate, Interval};
 
-/// The estimate goes no further than so many times the runs that there are: intervals of few runs are too rough for more.
+/// Maximum factor of the estimate over the present number of runs: the intervals of few runs are too rough for more.
 const MOST: usize = 1 << 10;
 
 /// How many runs would decide, if the number stays what it is and its interval becomes narrower as it should: half as wide
@@ -23,7 +23,7 @@ pub(super) fn needed(estimate: Estimate, judged: impl Fn(&Estimate) -> Verdict) 
     None
 }
 
-/// Why a statement is undecided, in words.
+/// Why a statement is undecided, as text.
 pub fn not_enough(places: &[PlaceJudgement]) -> String {
     let undecided = places.iter().filter(|place| place.verdict == Verdict::Undecided);
     let needed: Option<Vec<usize>> = undecided.map(|place| place.runs_needed).collect();

@@ -1,4 +1,4 @@
-//! From runs to verdicts.
+//! Evaluation of statements.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::results::Dataset;
 use crate::stats::{Confidence, Estimate, Interval, mean, paired_difference, ratio, slope};
 use crate::study::{Better, Operand, Study};
 
-/// So many runs that are all equal show a difference in fewer than one of twenty, by an interval of 95 %: 0.95^59 < 0.05.
+/// With this many equal runs, a difference occurs in fewer than one run in twenty, with a confidence of 95 %: 0.95^59 < 0.05.
 const EQUAL_RUNS: usize = 59;
 
 /// A statement with its verdict.
@@ -25,11 +25,11 @@ pub struct Judgement {
     pub paper: String,
     /// Figure, table or section.
     pub figure: String,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
     /// How it is judged.
     pub rule: &'static str,
-    /// Runs behind the number below.
+    /// Runs from which the number below is calculated.
     pub n: usize,
     /// Whether it holds.
     pub verdict: Verdict,
@@ -44,26 +44,26 @@ pub struct Judgement {
     /// Unit of both: that of the measure; [`RELATIVE`] for a part of another number, of which 0.2 is 20 %; none for other
     /// quotients and counts.
     pub unit: String,
-    /// What would hold.
+    /// Values for which the statement would hold.
     pub expected: String,
-    /// Why it differs, as far as that is known; also where it is undecided yet.
+    /// Why it differs, if known; also while it is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// Names of statements and studies that show the cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown_by: Vec<String>,
-    /// Every comparison and point by itself.
+    /// Every single comparison and point.
     pub places: Vec<PlaceJudgement>,
 }
 
 /// One comparison at one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PlaceJudgement {
-    /// What is looked at, in words.
+    /// The comparison and point, as text.
     pub what: String,
     /// Whether the rule holds there.
     pub verdict: Verdict,
-    /// The number; nothing where no run has one.
+    /// The number; `None` if no run has one.
     pub estimate: Option<Estimate>,
     /// Where it is undecided: runs that would probably decide, as long as the number stays what it is; none where no number of
     /// runs that one would make does.
@@ -80,11 +80,11 @@ pub struct PlaceJudgement {
 pub struct StatementError {
     /// Name of the statement.
     pub id: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 
-/// The unit of parts.
+/// The unit of fractions.
 pub const RELATIVE: &str = "1";
 
 pub(super) type Places = Result<Vec<PlaceJudgement>, String>;
@@ -92,7 +92,7 @@ pub(super) type Places = Result<Vec<PlaceJudgement>, String>;
 /// Judges a statement of a paper by the results of its study.
 ///
 /// # Errors
-/// The statement names what the study does not have.
+/// The study lacks something that the statement names.
 pub fn judge(
     statement: &Statement,
     paper: &str,
@@ -385,7 +385,7 @@ impl Judge<'_> {
         })
     }
 
-    /// How much better one is, as a part of the other. Beside nothing, any difference is infinitely much.
+    /// How much better one is, relative to the other. Relative to zero, any difference is infinite.
     fn relative(&self, pairs: &Pairs, better: Better) -> Option<Estimate> {
         let sign = if better == Better::Higher { 1.0 } else { -1.0 };
         if let Some(estimate) = ratio(pairs, self.confidence) {
@@ -488,7 +488,7 @@ enum Side {
     Worse,
 }
 
-/// The unit of what a rule looks at.
+/// The unit of the number that a rule evaluates.
 fn unit(rule: &Rule, study: &Study) -> String {
     match rule {
         Rule::About(About { of, .. }) | Rule::Between(Between { of, .. }) => of.unit(study),
@@ -511,7 +511,7 @@ fn unit(rule: &Rule, study: &Study) -> String {
     }
 }
 
-/// What would hold, in words.
+/// Values for which the rule would hold, as text.
 fn expected(rule: &Rule) -> String {
     let percent = |part: f64| format!("{} %", (part * 1e4).round() / 1e2);
     match rule {

@@ -1,4 +1,4 @@
-//! Where a curve bends.
+//! The knee of a curve.
 //!
 //! The knee of a curve is the point that lies furthest from the straight line between its ends (V. Satopää and others, Finding a
 //! "Kneedle" in a Haystack, ICDCS Workshops 2011). A rule that asked only whether a curve is steeper before a point than after
@@ -14,7 +14,7 @@ use crate::study::text;
 
 /// A curve along one axis, all others being fixed.
 struct Line {
-    /// The points in words: the values of the other axes.
+    /// The points as text: the values of the other axes.
     place: String,
     /// Positions along the axis, with their names.
     along: Vec<(f64, String)>,

@@ -1,28 +1,28 @@
-//! How words are judged, as pure functions of estimates with their intervals.
+//! Rules for the words of statements, as pure functions of estimates with their intervals.
 //!
-//! All of them go the same way: what the whole interval agrees with holds, what the whole interval speaks against differs,
-//! and in between more runs are needed.
+//! A statement holds if the whole interval agrees with it, differs if the whole interval contradicts it, and otherwise needs
+//! more runs.
 
 use serde::Serialize;
 
 use crate::stats::{Estimate, Interval};
 
-/// "About", "alike" and "almost nothing": within this part.
+/// "About", "alike" and "almost nothing": within this fraction.
 pub const ABOUT: f64 = 0.05;
-/// "Clearly", "much" and "vast": at least this part; "slightly" and "somewhat": less.
+/// "Clearly", "much" and "vast": at least this fraction; "slightly" and "somewhat": less.
 pub const CLEARLY: f64 = 0.20;
-/// "No difference": surely less than this part.
+/// "No difference": certainly less than this fraction.
 pub const NO_DIFFERENCE: f64 = 0.01;
 
 /// Whether a statement holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does.
+    /// It holds.
     Holds,
-    /// It may or may not: more runs are needed.
+    /// Undecided: more runs are needed.
     Undecided,
-    /// It does not.
+    /// It differs.
     Differs,
 }
 
@@ -36,13 +36,13 @@ impl Verdict {
         }
     }
 
-    /// Of a statement with several parts, each of which has to hold.
+    /// The verdict of a statement with several parts that must all hold.
     #[must_use]
     pub fn all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         verdicts.into_iter().max().unwrap_or(Self::Undecided)
     }
 
-    /// Of a statement with several parts, one of which has to hold.
+    /// The verdict of a statement with several parts, one of which must hold.
     #[must_use]
     pub fn any(verdicts: impl IntoIterator<Item = Self>) -> Self {
         verdicts.into_iter().min().unwrap_or(Self::Undecided)
@@ -83,7 +83,7 @@ pub fn alike(difference: Interval, within: f64) -> Verdict {
     between(difference, Interval::around(0.0, within))
 }
 
-/// Better: the advantage is above zero. No advantage at all, exactly, is none.
+/// Better: the advantage is above zero.
 pub fn better(advantage: Interval) -> Verdict {
     if advantage.low > 0.0 {
         Verdict::Holds

@@ -1,4 +1,4 @@
-//! Statements as they are written.
+//! The format of files of statements.
 
 use std::path::Path;
 
@@ -11,38 +11,38 @@ use toml::Value;
 use super::{Calculated, Defaults, Operand};
 use crate::study::{Where, unknown};
 
-/// What a paper, or anybody, says about studies: a file of statements.
+/// A file of statements about studies, for example of a paper.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expectations {
     /// Key of the paper.
     pub paper: String,
-    /// What it says.
+    /// Statements.
     #[serde(default)]
     pub statements: Vec<Statement>,
-    /// What it says beside, and why that is not judged.
+    /// Statements that are not judged, with reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
-    /// What it calculates.
+    /// Calculations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calculations: Vec<Calculated>,
-    /// Its default values.
+    /// Default values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<Defaults>,
-    /// What it concludes.
+    /// Conclusions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conclusions: Vec<Conclusion>,
 }
 
-/// What follows from other statements: it holds if all of them do.
+/// A conclusion from other statements: it holds if all of them hold.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conclusion {
-    /// Its name, which never changes.
+    /// Its identifier, which never changes.
     pub id: String,
-    /// Where it stands.
+    /// Figure, table or section of the paper.
     pub figure: String,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
     /// Names of the statements that it rests on.
     pub from: Vec<String>,
@@ -58,11 +58,11 @@ pub struct Conclusion {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotRun {
-    /// Its name, which never changes.
+    /// Its identifier, which never changes.
     pub id: String,
     /// Figure, table or section that it is about.
     pub figure: String,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
     /// Why it is not judged.
     pub reason: String,
@@ -72,23 +72,23 @@ pub struct NotRun {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// Its name, which never changes.
+    /// Its identifier, which never changes.
     pub id: String,
     /// Figure, table or section that it is about.
     pub figure: String,
-    /// The study that it is judged by: a file name, relative to this file.
+    /// The study by which it is judged: a file name, relative to this file.
     pub study: String,
-    /// The statement in words.
+    /// The statement as text.
     pub statement: String,
     /// How it is judged.
     pub rule: Rule,
     /// The points that it is about; default: all.
     #[serde(default, rename = "where", skip_serializing_if = "Where::is_empty")]
     pub selection: Where,
-    /// Whether it is about each of them.
+    /// At which of them it must hold.
     #[serde(default)]
     pub over: Over,
-    /// Whether it is no statement of the paper but ours: an experiment that shows a cause, or another way of looking.
+    /// Whether it is ours and not the paper's: an experiment that shows a cause, or another view.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ours: bool,
     /// Why it differs here.
@@ -99,20 +99,20 @@ pub struct Statement {
     pub shown_by: Vec<String>,
 }
 
-/// Which of the selected points a statement is about.
+/// At which of the selected points a statement must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// It has to hold at each.
+    /// It must hold at each point.
     #[default]
     Each,
-    /// It has to hold at one.
+    /// It must hold at one point.
     Any,
-    /// It has to hold for the mean over them, run by run.
+    /// It must hold for the mean over all points, run by run.
     Mean,
 }
 
-/// How a statement is judged. In comparisons, a measure says which way is better.
+/// How a statement is judged. In comparisons, the measure determines whether larger or smaller is better.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
@@ -123,7 +123,7 @@ pub enum Rule {
     About(About),
     /// The mean lies between two numbers.
     Between(Between),
-    /// Curves differ by little: each pair of them.
+    /// Every two curves differ by little.
     Alike(Alike),
     /// A curve is better than each of others.
     Better(Comparison),
@@ -131,7 +131,7 @@ pub enum Rule {
     Worse(Comparison),
     /// Each curve is better than the next one.
     Ranking(Ranking),
-    /// A curve is almost nothing beside the best of others.
+    /// A curve is almost zero compared with the best of others.
     AlmostNothing(AlmostNothing),
     /// A curve rises along an axis: its slope by least squares is positive.
     Rises(Along),
@@ -151,23 +151,23 @@ pub struct About {
     pub of: Operand,
     /// The number, in the unit of the measure; or a list with one for each of the selected points, in the order of the study.
     pub value: Wanted,
-    /// How far off the mean may be, as a part of the number; default: 5 %.
+    /// Maximum deviation of the mean, relative to the number; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
 }
 
-/// One number for all points, or one for each.
+/// One number for all points, or one per point.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a number, or a list of numbers, one for each selected point")]
 pub enum Wanted {
-    /// The same everywhere.
+    /// The same for all points.
     One(f64),
     /// One for each selected point.
     Each(Vec<f64>),
 }
 
 impl Wanted {
-    /// The number at the point with this place among the selected ones; not a number where there is none.
+    /// The number at the point with this place among the selected ones; NaN if there is none.
     pub(super) fn at(&self, place: usize) -> f64 {
         match self {
             Self::One(value) => *value,
@@ -208,7 +208,7 @@ pub struct Between {
 pub struct Alike {
     /// The curves, at least two.
     pub of: Vec<Operand>,
-    /// Largest difference of two, as a part of the second; default: 5 %.
+    /// Maximum difference of two, relative to the second; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
 }
@@ -221,26 +221,26 @@ pub struct Comparison {
     pub of: Operand,
     /// The others.
     pub than: Vec<Operand>,
-    /// By how much.
+    /// Required advantage.
     #[serde(default)]
     pub by: Degree,
 }
 
-/// By how much one is better than another, as a part of the other.
+/// Advantage of one over another, relative to the other.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
     expecting = "\"slightly\", \"clearly\" or a number, for example { at-least = 0.5 }"
 )]
 pub enum Degree {
-    /// By anything but nothing.
+    /// Any advantage above zero.
     #[default]
     Any,
-    /// By less than 20 %: slightly, somewhat.
+    /// Less than 20 %: slightly, somewhat.
     Slightly,
-    /// By 20 % at least: clearly, much, vastly.
+    /// At least 20 %: clearly, much, vastly.
     Clearly,
-    /// By this at least: 1 is 100 %.
+    /// At least this: 1 is 100 %.
     AtLeast(f64),
 }
 
@@ -258,9 +258,9 @@ pub struct Ranking {
 pub struct AlmostNothing {
     /// The curve.
     pub of: Operand,
-    /// The others: those with the largest mean at a point counts.
+    /// The others: at each point, the one with the largest mean counts.
     pub beside: Vec<Operand>,
-    /// Largest part of it; default: 5 %.
+    /// Maximum fraction of it; default: 5 %.
     #[serde(default = "about")]
     pub below: Fraction,
 }
@@ -283,7 +283,7 @@ pub struct Proportional {
     pub of: Operand,
     /// The axis.
     pub along: String,
-    /// How far off a point may be; default: 5 %.
+    /// Maximum deviation of a point; default: 5 %.
     #[serde(default = "about")]
     pub within: Fraction,
 }
@@ -296,7 +296,7 @@ pub struct Knee {
     pub of: Operand,
     /// The axis.
     pub along: String,
-    /// Where it bends most.
+    /// The value of the axis at which it bends most.
     #[schemars(with = "serde_json::Value")]
     pub at: Value,
 }
@@ -305,7 +305,7 @@ fn about() -> Fraction {
     Fraction::from_percent(5)
 }
 
-/// Why a statement differs, and what shows that.
+/// Why a statement differs, and the experiments that show it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cause<'a> {
     /// The list that the statement is in.
@@ -314,7 +314,7 @@ pub struct Cause<'a> {
     pub index: usize,
     /// Its name.
     pub id: &'a str,
-    /// The cause in words.
+    /// The cause as text.
     pub words: Option<&'a str>,
     /// Names of statements and studies.
     pub shown_by: &'a [String],
@@ -371,7 +371,7 @@ impl Expectations {
     /// Reads a file of statements.
     ///
     /// # Errors
-    /// Something is unknown, missing or of the wrong kind; the error says where and what.
+    /// A key or value is unknown, missing or of the wrong kind; the error says which and where.
     pub fn read(path: &Path) -> Result<Self, DocumentError> {
         Self::from_document(&Document::read(path)?)
     }
@@ -388,7 +388,7 @@ impl Expectations {
 }
 
 impl Expectations {
-    /// Names are unique, conclusions rest on what there is, and a cause names experiments.
+    /// Checks that names are unique, that conclusions rest on existing statements, and that every cause names experiments.
     fn check(&self, document: &Document) -> Result<(), DocumentError> {
         let names = self.names();
         for (number, (list, index, id)) in names.iter().enumerate() {

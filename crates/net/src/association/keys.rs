@@ -6,21 +6,21 @@ use polypath_proto::config::ChunkTypes;
 use super::Association;
 
 impl Association {
-    /// Sets a key that both sides share, or replaces the one with this identifier (`SCTP_AUTH_KEY`, RFC 4895). The active key goes
-    /// on authenticating packets. The first keys are those of [`shared_keys`](polypath_proto::config::AssociationConfig::shared_keys).
+    /// Sets a key that both sides share, or replaces the one with this identifier (`SCTP_AUTH_KEY`, RFC 4895). The active key does not
+    /// change. The initial keys are those of [`shared_keys`](polypath_proto::config::AssociationConfig::shared_keys).
     ///
     /// # Errors
     ///
-    /// If the key is too long, there are too many, or authentication is off (policy `authenticated_chunks`).
+    /// The key is too long, there are too many, or authentication is off (policy `authenticated_chunks`).
     pub fn set_shared_key(&self, id: u16, key: &[u8]) -> Result<(), KeyError> {
         self.shared.lock().protocol.set_shared_key(id, key)
     }
 
-    /// Forgets a key (`SCTP_AUTH_DELETE_KEY`): packets that arrive with it are discarded.
+    /// Removes a key (`SCTP_AUTH_DELETE_KEY`): packets that arrive with it are discarded.
     ///
     /// # Errors
     ///
-    /// If there is no such key, it is the active one, or authentication is off.
+    /// There is no such key, it is the active one, or authentication is off.
     pub fn delete_shared_key(&self, id: u16) -> Result<(), KeyError> {
         self.shared.lock().protocol.delete_shared_key(id)
     }
@@ -29,16 +29,16 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// If there is no such key, or authentication is off.
+    /// There is no such key, or authentication is off.
     pub fn activate_shared_key(&self, id: u16) -> Result<(), KeyError> {
         self.shared.lock().protocol.activate_shared_key(id)
     }
 
-    /// Forbids a key for what is sent (`SCTP_AUTH_DEACTIVATE_KEY`); packets that arrive with it are accepted as before.
+    /// Deactivates a key for sent packets (`SCTP_AUTH_DEACTIVATE_KEY`); packets that arrive with it are still accepted.
     ///
     /// # Errors
     ///
-    /// If there is no such key, it is the active one, or authentication is off.
+    /// There is no such key, it is the active one, or authentication is off.
     pub fn deactivate_shared_key(&self, id: u16) -> Result<(), KeyError> {
         let mut inner = self.shared.lock();
         inner.protocol.deactivate_shared_key(id)?;
@@ -58,7 +58,7 @@ impl Association {
         self.shared.lock().protocol.demanded_chunks()
     }
 
-    /// Whether both sides have authentication (RFC 4895).
+    /// Whether both sides support authentication (RFC 4895).
     pub fn is_authenticated(&self) -> bool {
         self.shared.lock().protocol.is_authenticated()
     }
@@ -68,12 +68,12 @@ impl Association {
         self.shared.lock().protocol.peer_key()
     }
 
-    /// Like [`activate_shared_key`](Self::activate_shared_key), but for a while (`SCTP_AUTHINFO`): the active key counts as used all the time,
-    /// and [`active_key`](Self::active_key) gives the other one until this is called with the active one.
+    /// Like [`activate_shared_key`](Self::activate_shared_key), but temporarily (`SCTP_AUTHINFO`): the active key remains in use, and
+    /// [`active_key`](Self::active_key) returns the other one until this is called with the active one.
     ///
     /// # Errors
     ///
-    /// If there is no such key, or authentication is off.
+    /// There is no such key, or authentication is off.
     pub fn send_with_key(&self, id: u16) -> Result<(), KeyError> {
         self.shared.lock().protocol.send_with_key(id)
     }

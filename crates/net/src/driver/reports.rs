@@ -8,7 +8,7 @@ use super::router::touch;
 use super::shard::Shard;
 use crate::socket::Meaning;
 
-/// Hands the reports of all sockets to the associations that they concern.
+/// Passes the reports of all sockets to their associations.
 pub(super) fn follow(shard: &mut Shard) {
     let Shard { shared, index, sockets, touched, stats, .. } = shard;
     let now = shared.clock.now();

@@ -93,7 +93,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Frees packets that will not be taken any more.
+        // Frees packets that will not be processed any more.
         self.shard.shared.shards.get(self.shard.index).close();
     }
 }

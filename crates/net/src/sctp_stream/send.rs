@@ -29,7 +29,7 @@ pub struct SendStream {
     stream: u16,
     ppid: u32,
     max_write_bytes: usize,
-    /// What a write waits for.
+    /// State of a pending write.
     room: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
     is_finished: bool,
 }

@@ -27,10 +27,10 @@ pub(crate) const SOCKET_BUFFER: usize = 8 << 20;
 /// Attempts to send or receive if errors of earlier calls are reported first.
 const ATTEMPTS: usize = 4;
 
-/// A bound socket with its ancillary data: ECN, destination addresses, segmentation offload where there is one.
+/// A bound socket with its ancillary data: ECN, destination addresses, and segmentation offload if available.
 #[derive(Debug)]
 pub(crate) struct BoundSocket {
-    /// tokio and `quinn-udp` ask nothing of it that raw sockets do not do, too.
+    /// tokio and `quinn-udp` only use calls that raw sockets support, too.
     socket: Arc<UdpSocket>,
     state: UdpSocketState,
     address: IpAddr,
@@ -42,7 +42,7 @@ pub(crate) struct BoundSocket {
     reports: Mutex<Vec<Report>>,
     /// Waits for such messages.
     reports_due: Mutex<Wait>,
-    /// Held for writing while packets may be fragmented, which the option of the socket says of all of them.
+    /// Locked for writing while packets may be fragmented, since the socket option applies to all packets.
     whole: RwLock<()>,
     /// For IPv4 packets in fragments of our own.
     fragments: FragmentSocket,
@@ -102,7 +102,7 @@ impl BoundSocket {
         self.socket.local_addr()
     }
 
-    /// Most segments in one batch at present; 1 without segmentation offload.
+    /// Present maximum number of segments in a batch; 1 without segmentation offload.
     pub(crate) fn max_segments(&self) -> usize {
         self.state.max_gso_segments()
     }
@@ -124,7 +124,7 @@ impl BoundSocket {
         buffers: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> io::Result<usize> {
-        // What has come counts before what ICMP says: it was sent before the peer's port closed.
+        // Received packets are processed before ICMP reports: they were sent before the peer's port was closed.
         self.socket.try_io(Interest::READABLE, || {
             let receive = || self.state.recv((&*self.socket).into(), buffers, meta);
             past_reports(receive, || self.collect_reports())
@@ -182,11 +182,11 @@ impl BoundSocket {
         !lock(&self.reports).is_empty()
     }
 
-    /// What ICMP messages said since the last call. Costs nothing while none came.
+    /// The ICMP reports since the last call. Costs nothing if there are none.
     pub(crate) fn take_reports(&self) -> Vec<Report> {
         let _ = self.socket.try_io(Interest::ERROR, || {
             self.collect_reports();
-            // Nothing is left: the runtime is to wait for the next.
+            // None are left: the runtime waits for the next one.
             Err::<(), _>(io::ErrorKind::WouldBlock.into())
         });
         std::mem::take(&mut lock(&self.reports))
@@ -198,8 +198,8 @@ impl BoundSocket {
         icmp::drain(&self.socket, &mut reports)
     }
 
-    /// Sends an SCTP packet in fragments that every link carries, over IPv4 and where the system allows it; gives whether that was
-    /// so. What stands alone in its packet belongs to a handshake, which fragments might not reach.
+    /// Sends an SCTP packet in fragments that every link carries, over IPv4 if the system allows it; returns whether it
+    /// did. A chunk alone in its packet belongs to a handshake, for which fragments might be dropped.
     pub(crate) fn send_in_fragments(
         &self,
         destination: SocketAddr,
@@ -229,7 +229,7 @@ impl BoundSocket {
         })
     }
 
-    /// The packet, longer than the MTU that the system knows, if it would not be fragmented otherwise where it has to be.
+    /// The packet, if it is longer than the MTU that the system knows and would not be fragmented although it must be.
     fn padded(&self, destination: SocketAddr, packet: &[u8]) -> Option<Vec<u8>> {
         if destination.is_ipv4() {
             return None;
@@ -239,8 +239,8 @@ impl BoundSocket {
     }
 }
 
-/// Sends or receives, again where `collect` says that ICMP messages were in the way: their errors are of earlier packets, and
-/// this one is not to suffer. If there is no end of them, the error is one of the moment.
+/// Sends or receives, and retries if `collect` reports that ICMP messages interfered: their errors concern earlier packets, not
+/// this one. If they do not end, the error counts as transient.
 fn past_reports<T>(
     mut attempt: impl FnMut() -> io::Result<T>,
     mut collect: impl FnMut() -> bool,
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn errors_of_earlier_packets_say_nothing_of_this_one() {
-        // So many ICMP messages come before the packet, of which each attempt meets one.
+        // Number of ICMP messages before the packet; each attempt meets one.
         let send = |messages: usize, last: Option<i32>| {
             let (mut left, mut met) = (messages, false);
             let left = std::cell::RefCell::new((&mut left, &mut met));

@@ -2,11 +2,11 @@
 
 use std::io::{self, ErrorKind};
 
-/// A path does not work as it was thought to.
+/// A fault of a path, as reported by the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// The system does not send from this local to this remote address: no route, an interface that is down, an address
-    /// that is gone, a rule that forbids it.
+    /// The system does not send from this local to this remote address: no route, an interface that is down, a removed
+    /// address, or a firewall rule.
     Refused,
     /// A packet was larger than the first link carries.
     TooBig,
@@ -21,7 +21,7 @@ impl Fault {
         }
     }
 
-    /// What `error` says; `None` for errors of the moment, such as a lack of buffers, which are as good as a loss.
+    /// The fault that `error` reports; `None` for transient errors, such as a lack of buffers, which are equivalent to a loss.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
         if quinn_udp::is_msg_size_err(error) {
             return Some(Self::TooBig);
@@ -31,7 +31,7 @@ impl Fault {
             | ErrorKind::HostUnreachable
             | ErrorKind::NetworkDown
             | ErrorKind::AddrNotAvailable
-            // What Linux says of a socket whose own address is gone.
+            // Linux reports this for a socket whose own address was removed.
             | ErrorKind::InvalidInput
             | ErrorKind::PermissionDenied => Some(Self::Refused),
             _ => None,

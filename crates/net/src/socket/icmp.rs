@@ -3,11 +3,11 @@
 //! | rule | here |
 //! | --- | --- |
 //! | ICMP1, 2, 4: which kinds may be ignored | [`kind_of`] names those that are not |
-//! | ICMP3: port unreachable is ignored | over IP; in UDP it says that nobody takes SCTP there (RFC 6951 section 5.5) |
-//! | ICMP5: the payload tells the association | by ports and address, the index of the endpoint |
+//! | ICMP3: port unreachable is ignored | over IP; in UDP it means that no program accepts SCTP there (RFC 6951 section 5.5) |
+//! | ICMP5: the payload identifies the association | by ports and address, the index of the endpoint |
 //! | ICMP6: the verification tag must match | `Association::has_sent` |
 //! | ICMP7: packets that are too big | the path MTU shrinks |
-//! | ICMP8: nobody takes SCTP there | `Association::handle_protocol_unreachable` |
+//! | ICMP8: no program accepts SCTP there | `Association::handle_protocol_unreachable` |
 //! | ICMP9: other unreachability may count against the path | left to timeouts: it may pass |
 
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! The sockets of an endpoint, one per local address and way to carry packets: UDP or IP itself.
 //!
-//! Nothing here knows about associations. A socket sends and receives datagrams. What the system says about a packet is a
-//! [`Fault`], what ICMP says is a report; the driver finds the association that they concern.
+//! Nothing here knows about associations. A socket sends and receives datagrams. A system error about a packet is a
+//! [`Fault`], an ICMP message a report; the driver finds their association.
 
 mod bind;
 mod bound;

@@ -1,25 +1,25 @@
-//! How large buffers are: `dreibholz-asymmetric` section IV-A.
+//! Sizes of buffers: `dreibholz-asymmetric` section IV-A.
 
 use polypath_units::{BitRate, ByteCount};
 
 use super::{AssociationConfig, BufferSize};
 use crate::Duration;
 
-/// Size with which a buffer begins that adapts itself: enough for the first round trips of slow start.
+/// Initial size of a self-sizing buffer: enough for the first round trips of slow start.
 const FIRST_BYTES: u32 = 64 << 10;
 
 /// Bounds of a buffer in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BufferBounds {
-    /// Size at the beginning.
+    /// Initial size.
     pub(crate) first: u64,
     /// Size to which it may grow.
     pub(crate) most: u64,
 }
 
 impl BufferSize {
-    /// The papers' least buffer (B_min, `dreibholz-asymmetric` section IV-A) for paths of which the slowest has these
-    /// times and which carry `bandwidth` together; `None` for sizes that follow no formula.
+    /// The papers' minimum buffer (B_min, `dreibholz-asymmetric` section IV-A) for paths of which the slowest has these
+    /// times and which carry `bandwidth` together; `None` for sizes without a formula.
     ///
     /// To cover fast retransmissions it holds 2 max(RTT) sum(bandwidth), to cover timeouts
     /// (3 max(RTT) + max(RTO)) sum(bandwidth).
@@ -52,7 +52,7 @@ impl AssociationConfig {
         self.policies.send_buffer.bounds(self.send_buffer_bytes, u64::MAX)
     }
 
-    /// That of the receive buffer fits the 32 bits of an advertised window.
+    /// The size of the receive buffer fits the 32 bits of an advertised window.
     pub(crate) fn receive_buffer(&self) -> BufferBounds {
         self.policies.receive_buffer.bounds(self.receive_buffer_bytes.into(), u32::MAX.into())
     }

@@ -1,4 +1,4 @@
-//! What a configuration must not say.
+//! Validation of configurations.
 
 use alloc::string::String;
 use core::fmt::{self, Display};
@@ -24,7 +24,7 @@ pub(crate) const MAX_FLOW_LABEL: u32 = 0xF_FFFF;
 pub struct ConfigError {
     /// The setting, with dots between the steps (`policies.rto.alpha`).
     pub key: &'static str,
-    /// What is wrong and what would be right.
+    /// What is wrong, and the allowed values.
     pub problem: String,
 }
 
@@ -41,7 +41,7 @@ impl AssociationConfig {
     ///
     /// # Errors
     ///
-    /// Names the first one that cannot be used.
+    /// Names the first invalid setting.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_limits()?;
         self.check_timers()?;
@@ -205,7 +205,7 @@ impl PartialReliability {
     ///
     /// # Errors
     ///
-    /// Says what is wrong with one that no message could survive.
+    /// Describes a rule under which no message could arrive.
     pub fn check(self) -> Result<(), &'static str> {
         match self {
             Self::Timed(Duration::ZERO) => {

@@ -1,4 +1,4 @@
-//! What can be changed while an association lives (RFC 6458 section 8).
+//! Options that can be changed during an association (RFC 6458 section 8).
 
 use alloc::string::String;
 
@@ -14,9 +14,9 @@ use crate::Duration;
 /// Whether an idle path is probed (`spp_hbinterval`, `SPP_HB_ENABLE`, `SPP_HB_DISABLE`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heartbeats {
-    /// No. Paths that failed or are to be confirmed are probed all the same.
+    /// No. Failed and unconfirmed paths are still probed.
     Off,
-    /// Every so long and a retransmission timeout (HB.interval).
+    /// At this interval plus a retransmission timeout (HB.interval).
     Every(Duration),
 }
 
@@ -33,10 +33,10 @@ impl Heartbeats {
     }
 }
 
-/// A change of the parameters of an association. What is `None` stays as it is; what
-/// [`Association::options`](crate::Association::options) gives has everything.
+/// A change of the parameters of an association. A field that is `None` does not change;
+/// [`Association::options`](crate::Association::options) returns all fields.
 ///
-/// The documentation of each field names the option of RFC 6458 and, where it has another name there, the field of
+/// The documentation of each field names the option of RFC 6458 and, if the name differs, the field of
 /// [`AssociationConfig`], which has units and bounds.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AssociationOptions {
@@ -58,15 +58,15 @@ pub struct AssociationOptions {
     pub heartbeats: Option<Heartbeats>,
     /// `sack_delay` of `SCTP_DELAYED_SACK`, `spp_sackdelay` (`policies.delayed_ack.delay`).
     pub sack_delay: Option<Duration>,
-    /// `sack_freq` (`policies.delayed_ack.packets`); 1 delays nothing.
+    /// `sack_freq` (`policies.delayed_ack.packets`); 1 means no delay.
     pub sack_packets: Option<u8>,
-    /// Congestion control (`policies.congestion`) of all paths. Congestion windows stay, and slow-start thresholds where both
-    /// have them. It cannot change where the program brings its own
-    /// ([`custom_congestion`](AssociationConfig::custom_congestion)).
+    /// Congestion control (`policies.congestion`) of all paths. Congestion windows are kept, and slow-start thresholds if both
+    /// controls have them. A custom one of the program
+    /// ([`custom_congestion`](AssociationConfig::custom_congestion)) cannot be changed.
     pub congestion: Option<CongestionAlgorithm>,
     /// `SCTP_MAX_BURST` (`policies.burst`), in packets; 0 for no limit.
     pub max_burst: Option<u32>,
-    /// `SCTP_MAXSEG`: bytes of user data in a chunk at most; 0 for what the paths carry. Chunks that were sent keep their size.
+    /// `SCTP_MAXSEG`: maximum user data in a chunk in bytes; 0 for what the paths carry. Sent chunks keep their size.
     pub max_fragment_bytes: Option<u32>,
     /// `SCTP_DISABLE_FRAGMENTS`.
     pub long_messages: Option<LongMessages>,
@@ -76,9 +76,9 @@ pub struct AssociationOptions {
     pub partial_delivery_point: Option<u32>,
     /// `pr_policy` and `pr_value` of `SCTP_DEFAULT_PRINFO` (`policies.partial_reliability`).
     pub reliability: Option<PartialReliability>,
-    /// `SO_SNDBUF`. What waits in a buffer that becomes smaller stays.
+    /// `SO_SNDBUF`. A smaller buffer keeps the data that it holds.
     pub send_buffer_bytes: Option<u64>,
-    /// `SO_RCVBUF`. It can only grow: what the peer was told is available it may use.
+    /// `SO_RCVBUF`. It can only grow, since the peer may use the advertised window.
     pub receive_buffer_bytes: Option<u32>,
     /// `SCTP_AUTOCLOSE`; zero turns it off.
     pub autoclose: Option<Duration>,
@@ -89,7 +89,7 @@ pub struct AssociationOptions {
 }
 
 impl AssociationOptions {
-    /// All of them as a configuration has them.
+    /// All options, from a configuration.
     pub fn of(config: &AssociationConfig) -> Self {
         let policies = &config.policies;
         Self {
@@ -130,7 +130,7 @@ impl AssociationOptions {
     ///
     /// # Errors
     ///
-    /// Names the first setting that cannot be used.
+    /// Names the first invalid setting.
     pub fn applied_to(&self, before: &AssociationConfig) -> Result<AssociationConfig, ConfigError> {
         let mut config = before.clone();
         let (policies, rto) = (&mut config.policies, before.policies.rto);
@@ -187,7 +187,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// The same way to limit bursts with another limit.
+/// The same kind of burst limit with another number.
 fn with_packets(burst: Burst, packets: u32) -> Burst {
     match (burst, packets) {
         (_, 0) => Burst::Off,
@@ -201,24 +201,24 @@ fn with_packets(burst: Burst, packets: u32) -> Burst {
 }
 
 /// A change of the parameters of one path (`SCTP_PEER_ADDR_PARAMS`, RFC 6458 section 8.1.12; `SCTP_PEER_ADDR_THLDS`, RFC 7829
-/// section 7.2). What is `None` stays as it is; what [`Association::path_options`](crate::Association::path_options) gives has
-/// everything.
+/// section 7.2). A field that is `None` does not change; [`Association::path_options`](crate::Association::path_options) returns
+/// all fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathOptions {
     /// `spp_hbinterval` with `SPP_HB_ENABLE` and `SPP_HB_DISABLE`.
     pub heartbeats: Option<Heartbeats>,
-    /// `spp_pathmaxrxt`: consecutive timeouts that the path survives.
+    /// `spp_pathmaxrxt`: maximum number of consecutive timeouts before the path fails.
     pub max_retrans: Option<u32>,
-    /// `spt_pathpfthld`: consecutive timeouts with which it becomes potentially failed when it has more.
+    /// `spt_pathpfthld`: maximum number of consecutive timeouts before it becomes potentially failed.
     pub pf_threshold: Option<u32>,
-    /// `SPP_PMTUD_ENABLE` and `SPP_PMTUD_DISABLE`: how its MTU is found.
+    /// `SPP_PMTUD_ENABLE` and `SPP_PMTUD_DISABLE`: how its MTU is determined.
     pub pmtu_discovery: Option<PmtuDiscovery>,
-    /// `spp_pathmtu` in bytes, IP header included, where the MTU is not probed.
+    /// `spp_pathmtu` in bytes, including the IP header, if the MTU is not probed.
     pub mtu_bytes: Option<u16>,
-    /// `sack_delay` of `SCTP_DELAYED_SACK` with an address, `spp_sackdelay`: how long packets that come on the path wait for their
-    /// SACK, up to 500 ms; zero delays nothing.
+    /// `sack_delay` of `SCTP_DELAYED_SACK` with an address, `spp_sackdelay`: maximum delay of the SACK for packets on the
+    /// path, up to 500 ms; zero means no delay.
     pub sack_delay: Option<Duration>,
-    /// `sack_freq`: packets that a SACK answers at most once one has come on the path, from 1; 1 delays nothing.
+    /// `sack_freq`: number of packets after which a SACK is sent once one has arrived on the path, from 1; 1 means no delay.
     pub sack_packets: Option<u8>,
     /// `spp_dscp`: the DSCP of packets on the path, from 0 to 63.
     pub dscp: Option<u8>,
@@ -226,20 +226,20 @@ pub struct PathOptions {
     pub ipv6_flow_label: Option<u32>,
 }
 
-/// Why parameters of a path cannot be changed.
+/// Why options of a path cannot be changed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum PathOptionsError {
     /// The path does not exist.
     #[error("the association has no such path")]
     NoSuchPath,
-    /// A value cannot be used.
+    /// A value is invalid.
     #[error(transparent)]
     Invalid(#[from] ConfigError),
 }
 
 impl PathOptions {
-    /// Checks the changes for a path whose MTU is found as `discovery` says, is `least_mtu` bytes at least and `most_mtu` at most.
+    /// Checks the changes for a path whose MTU is determined by `discovery`, from `least_mtu` to `most_mtu` bytes.
     pub(crate) fn check(
         &self,
         config: &AssociationConfig,

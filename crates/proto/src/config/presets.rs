@@ -65,7 +65,7 @@ presets!(
 );
 
 impl Preset {
-    /// The preset of that name.
+    /// The preset with a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|preset| preset.name() == name)
     }
@@ -368,9 +368,9 @@ fn recommended() -> Policies {
         control_rtt: ControlRtt::Provisional,
         sack_request: SackRequest::WhenNeeded,
         stale_sack: StaleSack::SamePath,
-        // A model of the path, which random loss does not shrink and from which the scheduler knows the rate of a path.
+        // BBR does not react to random loss, and tells the scheduler the rate of each path.
         congestion: CongestionAlgorithm::Bbr,
-        // Paced packets need no limit on bursts.
+        // Paced packets need no burst limit.
         pacing: Pacing::On,
         burst: Burst::Off,
         window: Window {

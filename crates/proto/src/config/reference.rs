@@ -439,7 +439,7 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         "RFC 9002 section 7.7",
         Pacing::VALUES,
     ),
-    parameterized("burst", research(Sender), "Limit on bursts.", "RFC 9260 section 6.1", BURST),
+    parameterized("burst", operator(Sender), "Limit on bursts.", "RFC 9260 section 6.1", BURST),
     choice(
         "congestion",
         user(Sender),

@@ -9,27 +9,27 @@ use crate::KeyError;
 /// Longest key in bytes.
 pub(crate) const MAX_KEY_BYTES: usize = 1024;
 
-/// Most keys.
+/// Maximum number of keys.
 pub(crate) const MAX_KEYS: usize = 32;
 
-/// The endpoint pair shared keys by identifier, and which of them authenticates what is sent.
+/// The endpoint pair shared keys by identifier, and the active key, which authenticates sent chunks.
 ///
-/// Without any key, key 0 is the empty one: then both sides are known only to be those of the handshake. As soon as a key
-/// is set, there are only those that were set, so that nobody can fall back to the empty one.
+/// Without any key, key 0 is the empty one, which only proves that both sides took part in the handshake. As soon as a key
+/// is set, only set keys are valid, so that nobody can fall back to the empty one.
 ///
-/// A side with many peers, each of which has a key of its own, has [`one_per_peer`](Self::one_per_peer).
+/// A side with many peers that have keys of their own uses [`one_per_peer`](Self::one_per_peer).
 ///
 /// Its `Debug` shows no key.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct SharedKeys {
     keys: Vec<(u16, Box<[u8]>)>,
-    /// Those that authenticate nothing that is sent any more.
+    /// Keys that must not authenticate sent chunks any more.
     deactivated: Vec<u16>,
     active: u16,
     choice: Choice,
 }
 
-/// Who says which key is the active one.
+/// Which side selects the active key.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Choice {
     /// This side.
@@ -40,12 +40,12 @@ enum Choice {
 }
 
 impl SharedKeys {
-    /// No key but the empty one.
+    /// Only the empty key.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One key, which is active.
+    /// A single, active key.
     ///
     /// # Errors
     ///
@@ -57,11 +57,11 @@ impl SharedKeys {
         Ok(keys)
     }
 
-    /// The keys of many peers, of which each has one. An association that such a peer begins has only the key with which the
-    /// peer authenticates its first packet: it becomes the active one, and the others are forgotten, so that nobody with
-    /// another of these keys can interfere. Until then the first one is active.
+    /// The keys of many peers, one each. An association of such a peer keeps only the key with which the peer authenticates its
+    /// first packet: it becomes active, and the others are removed, so that nobody with another of these keys can interfere. Until
+    /// then the first key is active.
     ///
-    /// Without keys, nobody is accepted who must authenticate: there is no empty one.
+    /// Without keys, no peer that must authenticate is accepted: there is no empty key.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl SharedKeys {
         Ok(all)
     }
 
-    /// Sets a key, or replaces the one with this identifier. What authenticates packets stays the active key.
+    /// Sets a key, or replaces the one with this identifier. The active key does not change.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl SharedKeys {
         Ok(())
     }
 
-    /// Forgets a key: what arrives with it is discarded.
+    /// Removes a key: chunks that arrive with it are discarded.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl SharedKeys {
         Ok(())
     }
 
-    /// Forbids a key for what is sent, until it is set again. What arrives with it is accepted as before.
+    /// Deactivates a key for sent chunks, until it is set again. Chunks that arrive with it are still accepted.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl SharedKeys {
         Ok(())
     }
 
-    /// Chooses the key that authenticates what is sent. The peer must have it by then.
+    /// Selects the active key. The peer must have it by then.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl SharedKeys {
         Ok(())
     }
 
-    /// Identifier of the key that authenticates what is sent.
+    /// Identifier of the active key.
     pub fn active(&self) -> u16 {
         self.active
     }
@@ -154,7 +154,7 @@ impl SharedKeys {
         self.keys.iter().map(|(id, _)| *id)
     }
 
-    /// The key of this identifier.
+    /// The key with this identifier.
     pub(crate) fn get(&self, id: u16) -> Option<&[u8]> {
         match self.keys.iter().find(|(known, _)| *known == id) {
             Some((_, key)) => Some(key),
@@ -164,7 +164,7 @@ impl SharedKeys {
         }
     }
 
-    /// The peer has authenticated a packet with this key. Returns whether the others are forgotten for that.
+    /// Notes that the peer has authenticated a packet with this key. Returns whether the other keys are removed.
     pub(crate) fn settle_on(&mut self, id: u16) -> bool {
         if self.choice == Choice::Own || self.get(id).is_none() {
             return false;
@@ -174,7 +174,7 @@ impl SharedKeys {
         true
     }
 
-    /// Whether the active key was set, or is the empty one in the absence of others.
+    /// Whether the active key is valid: one that was set, or the empty one if there are no others.
     pub(crate) fn has_active(&self) -> bool {
         self.get(self.active).is_some()
     }

@@ -1,15 +1,15 @@
-//! Address join: packets may come from addresses that INIT did not name, if their sender proves to be the peer.
+//! Address join: a peer may use addresses that INIT did not list, if it proves its identity from there.
 //!
 //! A host behind an address translator does not know the addresses that its peer sees, and a host whose address changes cannot
-//! tell the old one. ADD IP with a wildcard address (RFC 5061 section 4.2.1) is for that, and needs AUTH (RFC 4895); this stands
-//! alone. Both sides list the parameter [`SUPPORTED`] in INIT and INIT ACK. Each then gives the other, over a path that the
+//! use the old one to say so. ADD IP with a wildcard address (RFC 5061 section 4.2.1) serves that purpose, and needs AUTH
+//! (RFC 4895); this mechanism does not. Both sides list the parameter [`SUPPORTED`] in INIT and INIT ACK. Each then gives the other, over a path that the
 //! handshake has confirmed, a secret: the *invitation*, a parameter in its HEARTBEATs until one of them is answered. From then on the
-//! other side's HEARTBEATs bear a *proof*: the number of the path at their sender, a number that grows with each, and a code over both,
-//! keyed with the secret. So the receiver knows a HEARTBEAT of the peer wherever it comes from, and which path it is for.
+//! other side's HEARTBEATs carry a *proof*: the number of the path at their sender, a number that grows with each, and a code over both,
+//! keyed with the secret. The receiver thus recognises a HEARTBEAT of the peer from any address, and the path that it belongs to.
 //!
-//! The first is a parameter of a type that RFC 9260 section 3.2.1 wants skipped without a report where it is unknown. The others
-//! stand in the Heartbeat Info behind what is its sender's own, since a HEARTBEAT has this one parameter only. Whoever saw
-//! the invitation on its way can prove as well; whoever sees other packets later, and with them the verification tag, cannot.
+//! The type of the first parameter is one that a receiver without the extension skips silently (RFC 9260 section 3.2.1). The others
+//! are part of the Heartbeat Info, behind the sender's own data, since a HEARTBEAT has only this parameter. An attacker who saw
+//! the invitation can forge proofs; one who sees only later packets, and thus the verification tag, cannot.
 //!
 //! | parameter | value |
 //! | --- | --- |
@@ -23,18 +23,18 @@ use polypath_wire::{Parameter, Parameters};
 use rand_core::Rng;
 use smallvec::SmallVec;
 
-/// Tells in INIT and INIT ACK that a side takes part.
+/// Parameter of INIT and INIT ACK that announces support.
 pub(crate) const SUPPORTED: u16 = 0xA9E0;
 const INVITATION: u16 = 0xA9E1;
 const PROOF: u16 = 0xA9E2;
 
-/// Where invitation and proof begin in a Heartbeat Info. What stands before is its sender's own, of at most so many bytes.
+/// Offset of invitation and proof in a Heartbeat Info, and thus the maximum size of the sender's own data before them.
 pub(crate) const BEGIN: usize = 12;
 
 const SECRET_LEN: usize = 32;
 const CODE_LEN: usize = 16;
 const PROOF_LEN: usize = 8 + CODE_LEN;
-/// Paths that a peer can have.
+/// Maximum number of paths of a peer.
 const MOST_PATHS: u8 = 32;
 
 /// The value of a proof.
@@ -42,16 +42,16 @@ pub(crate) type JoinProof = [u8; PROOF_LEN];
 
 type JoinSecret = [u8; SECRET_LEN];
 
-/// Both secrets of an association, and what was proved with them.
+/// Both secrets of an association, and the state of their proofs.
 pub(crate) struct JoinSecrets {
-    /// What this side invites with.
+    /// The secret of this side's invitation.
     own: JoinSecret,
-    /// The peer has taken the invitation.
+    /// Whether the peer has received the invitation.
     is_taken: bool,
-    /// The peer's invitation.
+    /// The secret of the peer's invitation.
     peers: Option<JoinSecret>,
     next_number: u32,
-    /// The highest number of each path of the peer.
+    /// The highest number of a proof for each path of the peer.
     seen: SmallVec<[(u8, u32); 2]>,
 }
 
@@ -62,19 +62,19 @@ impl core::fmt::Debug for JoinSecrets {
 }
 
 impl JoinSecrets {
-    /// An association begins, or begins again.
+    /// Starts an association, or restarts it.
     pub(crate) fn new(rng: &mut dyn Rng) -> Self {
         let mut own = [0; SECRET_LEN];
         rng.fill_bytes(&mut own);
         Self { own, is_taken: false, peers: None, next_number: 1, seen: SmallVec::new() }
     }
 
-    /// The secret for a HEARTBEAT, until the peer has it.
+    /// The invitation for a HEARTBEAT, until the peer has received it.
     pub(crate) fn invitation(&self) -> Option<&[u8]> {
         (!self.is_taken).then_some(&self.own)
     }
 
-    /// A Heartbeat Info that begins with `own`, with an invitation and a proof, if they are there.
+    /// A Heartbeat Info that begins with `own`, followed by an invitation and a proof, if given.
     pub(crate) fn heartbeat_info(
         own: &[u8],
         invitation: Option<&[u8]>,
@@ -96,12 +96,12 @@ impl JoinSecrets {
         info
     }
 
-    /// A HEARTBEAT ACK repeats what the HEARTBEAT said.
+    /// Processes a HEARTBEAT ACK, which repeats the Heartbeat Info.
     pub(crate) fn on_heartbeat_ack(&mut self, parameters: &Parameters<'_>) {
         self.is_taken |= value_of(parameters, INVITATION) == Some(&self.own[..]);
     }
 
-    /// A HEARTBEAT came over a confirmed path. Returns whether it brought the invitation; only the first one counts.
+    /// Processes a HEARTBEAT over a confirmed path. Returns whether it contained the invitation; only the first one counts.
     pub(crate) fn accept_invitation(&mut self, parameters: &Parameters<'_>) -> bool {
         if self.peers.is_some() {
             return false;
@@ -138,7 +138,7 @@ impl JoinSecrets {
             Some((_, seen)) => *seen = number,
             None => self.seen.push((path, number)),
         }
-        // Whoever proves something has the secret.
+        // A valid proof shows that the peer has the secret.
         self.is_taken = true;
         Some(path)
     }
@@ -146,11 +146,11 @@ impl JoinSecrets {
 
 fn value_of<'a>(heartbeat: &'a Parameters<'_>, wanted: u16) -> Option<&'a [u8]> {
     let inner = heartbeat.heartbeat_info()?.get(BEGIN..)?;
-    // Borrowed, so that what is found outlives the list.
+    // Borrowed, so that the result outlives the list.
     ParameterList::new(inner).find(|(parameter_type, _)| *parameter_type == wanted).map(|it| it.1)
 }
 
-/// Types and values of parameters that follow each other; it ends at what is malformed.
+/// Types and values of consecutive parameters, up to the first malformed one.
 struct ParameterList<'a>(&'a [u8]);
 
 impl<'a> ParameterList<'a> {
@@ -182,7 +182,7 @@ fn code(secret: &JoinSecret, path: u8, number: u32, tag: u32) -> [u8; CODE_LEN] 
     code
 }
 
-/// Compares without telling by the time it takes where they differ.
+/// Compares in constant time.
 fn equal(a: &[u8; CODE_LEN], b: &[u8; CODE_LEN]) -> bool {
     let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
     core::hint::black_box(difference) == 0

@@ -1,18 +1,18 @@
-//! Non-renegable acknowledgement: the receiver says what it will never discard, and the sender frees it at once.
+//! Non-renegable acknowledgement: the receiver reports data that it will never discard, and the sender frees it at once.
 //!
 //! draft-tuexen-tsvwg-sctp-multipath section 4; `dreibholz-asymmetric` section II. INET: `nrSack`, and `disableReneging`
 //! for all chunks; usrsctp and FreeBSD: `net.inet.sctp.nrsack_enable`.
 //!
-//! An NR-SACK says what a SACK says, with the gap ack blocks in two lists. To everything that reads acknowledgements it
-//! is a SACK with the union of both; what the second list promises is released in addition.
+//! An NR-SACK has the content of a SACK, with the gap ack blocks in two lists. It is processed as a SACK with the union of
+//! both; the data of the second list is released in addition.
 
 use polypath_wire::{GapAckBlock, GapAckBlocks, NrSack as NrSackChunk};
 use smallvec::SmallVec;
 
-/// An acknowledgement with fewer blocks than this had room for all of them: the smallest MTU that IP allows carries more.
+/// An acknowledgement with fewer blocks than this is complete: the smallest MTU of IP has room for more.
 pub(crate) const CERTAINLY_WHOLE: usize = 100;
 
-/// One of the two lists does not ascend.
+/// One of the two lists is not in ascending order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Disordered;
 
@@ -45,7 +45,7 @@ pub(crate) fn union(
     }
 }
 
-/// What an acknowledgement allows the sender to forget although a lower TSN is missing.
+/// Data that an acknowledgement allows the sender to free although a lower TSN is missing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Release<'a> {
     /// Nothing (a SACK).
@@ -57,7 +57,7 @@ pub(crate) enum Release<'a> {
 }
 
 impl<'a> Release<'a> {
-    /// What an NR-SACK releases.
+    /// Data that an NR-SACK releases.
     pub(crate) fn by(nr_sack: &'a NrSackChunk<'_>) -> Self {
         match (nr_sack.non_renegable_blocks.is_empty(), nr_sack.renegable_blocks.is_empty()) {
             (true, _) => Self::Nothing,

@@ -1,9 +1,9 @@
-//! Packet drop reports (PKTDROP): the receiver of a packet with a wrong checksum sends it back, and its sender repairs
-//! the loss at once and without reducing its congestion window, since damage is no congestion.
+//! Packet drop reports (PKTDROP): the receiver of a packet with a wrong checksum returns it, and its sender repairs
+//! the loss at once, without reducing its congestion window, since damage is not congestion.
 //!
 //! draft-stewart-sctp-pktdrprep-16; `dreibholz-asymmetric` section II and figs. 5 to 8. usrsctp: `pktdrop_enable`; INET:
-//! `packetDropReport`. Where draft and usrsctp differ, this follows usrsctp, the only one in use: the report carries the
-//! packet from its common header on, and Supported Extensions says who understands it.
+//! `packetDropReport`. Where draft and usrsctp differ, this follows usrsctp, the only implementation in use: the report carries the
+//! packet from its common header on, and Supported Extensions announces support.
 
 pub(crate) mod bottleneck;
 pub(crate) mod carried;
@@ -16,9 +16,9 @@ pub(crate) mod flags {
     pub(crate) const MIDDLEBOX: u8 = 0x01;
     /// B: the checksum was wrong.
     pub(crate) const BAD_CHECKSUM: u8 = 0x02;
-    /// T: the packet was cut to fit the report.
+    /// T: the packet was truncated to fit the report.
     pub(crate) const TRUNCATED: u8 = 0x04;
-    /// C: a middlebox gives its numbers in packets, not bytes.
+    /// C: the numbers of a middlebox are in packets, not bytes.
     pub(crate) const PACKET_COUNTS: u8 = 0x08;
 }
 

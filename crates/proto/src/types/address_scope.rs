@@ -1,21 +1,21 @@
-//! Which addresses can be used at all, and to whom they mean something.
+//! Usable addresses, and the scope in which they are valid.
 
 use core::net::IpAddr;
 
-/// How far an address is known.
+/// Scope of an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Scope {
     /// Loopback: this host.
     Host,
     /// Link-local: one link.
     Link,
-    /// Everything else. Private addresses count here: whether a peer can reach them is found out by path verification.
+    /// Everything else. Private addresses count here: path verification finds out whether a peer can reach them.
     Network,
 }
 
 /// Whether `address` names one interface, so that packets may be sent to it.
 ///
-/// Directed broadcast addresses cannot be told from others without the netmask.
+/// Directed broadcast addresses cannot be recognised without the netmask.
 pub(crate) fn is_unicast(address: IpAddr) -> bool {
     match address {
         // 0.0.0.0/8 is "this network", 224.0.0.0/4 multicast, 240.0.0.0/4 reserved and limited broadcast.
@@ -29,14 +29,14 @@ pub(crate) fn is_unicast(address: IpAddr) -> bool {
     }
 }
 
-/// Whether `address` of a host means something to whoever sees that host at `seen_at` (or is seen by it there).
+/// Whether `address` of a host is valid for a peer that communicates with the host at `seen_at`.
 ///
-/// An address of the host itself means something to the host only, one of a link only on that link.
+/// A loopback address is valid on the host only, and a link-local one only on its link.
 pub(crate) fn is_meaningful(address: IpAddr, seen_at: IpAddr) -> bool {
     is_unicast(address) && scope(address) >= scope(seen_at)
 }
 
-/// Whether an address means something inside a network only (RFC 1918, RFC 6598, RFC 4193): many hosts have it.
+/// Whether an address is private (RFC 1918, RFC 6598, RFC 4193), so that many hosts may have it.
 pub(crate) fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -47,7 +47,7 @@ pub(crate) fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Whether the addresses of two hosts mean something to each other.
+/// Whether the addresses of two hosts are valid for each other.
 pub(crate) fn reaches(local: IpAddr, remote: IpAddr) -> bool {
     is_meaningful(local, remote) && is_meaningful(remote, local)
 }
@@ -57,7 +57,7 @@ pub(crate) fn is_this_host(source: IpAddr, local: &[IpAddr]) -> bool {
     scope(source) == Scope::Host || local.contains(&source)
 }
 
-/// How far it is known.
+/// The scope of an address.
 pub(crate) fn scope(address: IpAddr) -> Scope {
     let (loopback, link_local) = match address {
         IpAddr::V4(address) => (address.is_loopback(), address.is_link_local()),

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::Encapsulation;
 use crate::io::LOWER_LAYER_REMOTE;
 
-/// Most addresses of one side, told or believed; as many as an association can have paths.
+/// Maximum number of addresses of one side, sent or accepted: the maximum number of paths of an association.
 pub(crate) const MAX_ADDRESSES: usize = 32;
 
 /// A list of addresses, the most important first.
@@ -23,7 +23,7 @@ pub struct PeerAddress {
 }
 
 impl PeerAddress {
-    /// The peer that a lower layer leads to.
+    /// The peer of a connected lower layer.
     pub(crate) const BEHIND_LOWER_LAYER: Self =
         Self { address: LOWER_LAYER_REMOTE, encapsulation: Encapsulation::LowerLayer };
 }

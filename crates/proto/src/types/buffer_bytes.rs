@@ -1,8 +1,8 @@
-//! What chunks occupy in the send buffer.
+//! Space of chunks in the send buffer.
 
 use core::ops::{AddAssign, SubAssign};
 
-/// Bytes that chunks occupy in the send buffer.
+/// Space that chunks occupy in the send buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct BufferBytes {
     /// Bytes of user data.

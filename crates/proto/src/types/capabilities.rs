@@ -1,9 +1,9 @@
-//! Extensions that the handshake agrees on.
+//! Extensions that are negotiated in the handshake.
 
 use bitflags::bitflags;
 
 bitflags! {
-    /// Extensions of SCTP that one side can do.
+    /// Extensions of SCTP that a side supports.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
     pub(crate) struct Capabilities: u32 {
         /// AUTH (RFC 4895).
@@ -24,7 +24,7 @@ bitflags! {
         const PACKET_DROP = 1 << 7;
         /// ASCONF-ACK (RFC 5061).
         const ASCONF_ACK = 1 << 8;
-        /// Paths from addresses that INIT did not name (our own).
+        /// Paths from addresses that INIT did not list (private).
         const ADDRESS_JOIN = 1 << 16;
         /// A checksum of zero, where DTLS detects errors (RFC 9653).
         const ZERO_CHECKSUM = 1 << 17;

@@ -1,17 +1,17 @@
-//! What became of a chunk that was sent.
+//! State of a sent chunk.
 
 use crate::probe::TransmissionCause;
 
-/// Life of an outstanding chunk.
+/// State of an outstanding chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Fate {
-    /// Sent, nothing known.
+    /// In flight.
     #[default]
     InFlight,
     /// To be retransmitted.
     Lost(TransmissionCause),
     /// Acknowledged in a gap block.
     Acked,
-    /// Given up (RFC 3758); a gap block may acknowledge it all the same.
+    /// Abandoned (RFC 3758); a gap ack block may still acknowledge it.
     Abandoned,
 }

@@ -1,13 +1,13 @@
-//! State that most owners never need.
+//! State that is allocated on demand.
 
 use alloc::boxed::Box;
 use core::ops::{Deref, DerefMut};
 
-/// A value that takes memory only once it is changed: until then it reads as [`Vacant::VACANT`].
+/// A value that uses memory only once it is changed; until then it reads as [`Vacant::VACANT`].
 #[derive(Debug)]
 pub(crate) struct Lazy<T>(Option<Box<T>>);
 
-/// A type with a value that stands for all that were never changed.
+/// A type with a value for instances that were never changed.
 pub(crate) trait Vacant: Default + 'static {
     /// Equal to the default.
     const VACANT: &'static Self;
@@ -39,18 +39,18 @@ impl<T: Vacant> DerefMut for Lazy<T> {
 }
 
 impl<T> Lazy<T> {
-    /// Makes the value vacant again, which gives its memory back.
+    /// Makes the value vacant again, which frees its memory.
     pub(crate) fn forget(&mut self) {
         self.0 = None;
     }
 
-    /// The value, if it was ever changed; for questions that every packet asks, and that a vacant one answers in the same way.
+    /// The value, if it was ever changed; for queries of every packet for which a vacant value makes no difference.
     #[inline]
     pub(crate) fn used(&self) -> Option<&T> {
         self.0.as_deref()
     }
 
-    /// The value, if it was ever changed; for changes that mean nothing to a vacant one.
+    /// The value, if it was ever changed; for changes that have no effect on a vacant value.
     #[inline]
     pub(crate) fn if_used(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()

@@ -1,4 +1,4 @@
-//! Small types that every room shares. This is the ground floor: it uses only what the crate publishes.
+//! Small types that all modules share. The lowest layer: it uses only public items of the crate.
 
 pub(crate) mod address_scope;
 mod addresses;

@@ -1,7 +1,7 @@
-//! Rates and times from each other.
+//! Multiplication and division without overflow.
 
-/// `factor * other / divisor`, which must not be zero. Nearly always the product fits into one word, and dividing two takes
-/// several times as long.
+/// `factor * other / divisor`, which must not be zero. The product nearly always fits one word, and a
+/// division of two words takes several times as long.
 #[inline]
 pub(crate) fn mul_div(factor: u64, other: u64, divisor: u64) -> u128 {
     match factor.checked_mul(other) {

@@ -1,4 +1,4 @@
-//! What a SACK changed on one path.
+//! Changes by a SACK on one path.
 
 use crate::{Instant, Tsn};
 
@@ -8,7 +8,7 @@ pub(crate) enum Unambiguous {
     /// None.
     #[default]
     None,
-    /// Some that had been taken for lost.
+    /// Some that had been declared lost.
     TakenForLost,
     /// One or more that were in flight until now.
     InFlight,
@@ -19,7 +19,7 @@ pub(crate) enum Unambiguous {
 pub(crate) struct PathDelta {
     /// Chunk whose round trip is being measured; known before.
     pub(crate) timed: Option<Tsn>,
-    /// Counted bytes that grow the path's window; each chunk counts once in its life.
+    /// Counted bytes that grow the path's window; each chunk counts once.
     pub(crate) credited_bytes: u64,
     /// Those of them that gap blocks report.
     pub(crate) credited_in_gaps: u64,
@@ -39,7 +39,7 @@ pub(crate) struct PathDelta {
     pub(crate) by_cumulative_ack: bool,
     /// Whether one of them never took another path, so that it proves this one alive.
     pub(crate) unambiguous: Unambiguous,
-    /// Whether one of them was never retransmitted, so that it tells which transmission arrived.
+    /// Whether one of them was never retransmitted, so that it is known which transmission arrived.
     pub(crate) sent_once: bool,
     /// That chunk, if it is one of them.
     pub(crate) timed_chunk: Option<TimedChunk>,
@@ -49,7 +49,7 @@ pub(crate) struct PathDelta {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TimedChunk {
     pub(crate) sent_at: Instant,
-    /// What it took in flight.
+    /// Its bytes in flight.
     pub(crate) flight_bytes: u32,
     /// A copy of it went over another path.
     pub(crate) was_copied: bool,

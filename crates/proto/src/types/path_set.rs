@@ -2,7 +2,7 @@
 
 use crate::PathId;
 
-/// A set of paths of one association, which has at most [`PathSet::CAPACITY`] in its life.
+/// A set of paths of one association, which has at most [`PathSet::CAPACITY`] paths in its lifetime.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PathSet(u32);
 
@@ -11,7 +11,7 @@ impl PathSet {
     pub(crate) const CAPACITY: usize = 32;
     /// No path.
     pub(crate) const EMPTY: Self = Self(0);
-    /// Every path that there can be.
+    /// All possible paths.
     pub(crate) const ALL: Self = Self(u32::MAX);
 
     /// One path.
@@ -81,7 +81,7 @@ impl PathSet {
         self.0 & self.0.wrapping_sub(1) != 0
     }
 
-    /// How many paths of the set come before this one.
+    /// Number of paths in the set before this one.
     #[inline]
     pub(crate) fn place_of(self, path: PathId) -> usize {
         (self.0 & (Self::of(path).0 - 1)).count_ones() as usize

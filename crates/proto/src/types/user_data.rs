@@ -1,4 +1,4 @@
-//! Which chunk carries user data.
+//! The chunk type of user data.
 
 use crate::config::BytesCounted;
 
@@ -13,13 +13,13 @@ pub enum UserDataChunk {
 }
 
 impl UserDataChunk {
-    /// What the chunk with `user_bytes` bytes of user data takes in a packet, as bytes of user data of DATA.
+    /// Size of a chunk with `user_bytes` bytes of user data, expressed as user data of a DATA chunk of equal size.
     #[inline]
     pub(crate) const fn as_data(self, user_bytes: u32) -> u32 {
         user_bytes + self.header_bytes() - Self::Data.header_bytes()
     }
 
-    /// Bytes of the chunk before its user data, where they count.
+    /// Header size of the chunk in bytes, if headers count.
     pub(crate) const fn counted_header(self, counted: BytesCounted) -> u32 {
         match counted {
             BytesCounted::WithHeader => self.header_bytes(),
@@ -27,7 +27,7 @@ impl UserDataChunk {
         }
     }
 
-    /// Bytes of the chunk before its user data.
+    /// Header size of the chunk in bytes.
     #[inline]
     pub(crate) const fn header_bytes(self) -> u32 {
         match self {

@@ -8,7 +8,7 @@ use polypath::config::{POLICY_KEYS, PolicyKey, PolicyValue, PolicyValues};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Everything there is to know of the policies.
+/// All policies and presets.
 #[derive(Debug, Serialize)]
 pub(super) struct Catalog {
     pub(super) presets: Vec<PresetEntry>,
@@ -26,7 +26,7 @@ pub(super) struct PresetEntry {
 #[derive(Debug, Serialize)]
 pub(super) struct PolicyEntry {
     pub(super) key: &'static str,
-    /// Who changes it.
+    /// Level of the users who change it.
     pub(super) level: &'static str,
     /// The side that acts on it.
     pub(super) side: &'static str,
@@ -34,10 +34,10 @@ pub(super) struct PolicyEntry {
     pub(super) source: &'static str,
     /// The names it can have; empty for a quantity.
     pub(super) values: Vec<ValueEntry>,
-    /// What a quantity counts, with its bounds.
+    /// Unit and bounds of a quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) quantity: Option<&'static str>,
-    /// What each preset sets, as it stands in a file.
+    /// Value in each preset, as written in a file.
     pub(super) defaults: BTreeMap<&'static str, String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct PolicyEntry {
 pub(super) struct ValueEntry {
     pub(super) name: &'static str,
     pub(super) meaning: String,
-    /// How it stands in a file.
+    /// The value as written in a file.
     pub(super) example: String,
 }
 
@@ -61,6 +61,17 @@ impl Catalog {
         let policies = POLICY_KEYS.iter().filter(|key| wanted(key.key));
         let policies = policies.map(|key| entry(key, &settings)).collect::<Result<_>>()?;
         Ok(Self { presets, policies })
+    }
+
+    /// Only these presets; all of them if none is named.
+    pub(super) fn of(mut self, presets: &[&str]) -> Self {
+        if !presets.is_empty() {
+            self.presets.retain(|preset| presets.contains(&preset.name));
+            for policy in &mut self.policies {
+                policy.defaults.retain(|name, _| presets.contains(name));
+            }
+        }
+        self
     }
 }
 

@@ -10,6 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::suggestion::nearest;
 use crate::table::Width;
+use polypath::Preset;
 use polypath::config::POLICY_KEYS;
 
 /// Arguments.
@@ -19,11 +20,13 @@ Examples:
   polypath policies
   polypath policies retransmission
   polypath policies path_order congestion
+  polypath policies recommended
+  polypath policies cmt rto
   polypath policies --json")]
 pub(crate) struct Args {
-    /// Only keys that contain this text
-    #[arg(value_name = "KEY")]
-    keys: Vec<String>,
+    /// Only keys that contain this text; with the name of a preset, what it sets
+    #[arg(value_name = "KEY|PRESET")]
+    names: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -32,16 +35,20 @@ pub(crate) struct Args {
     markdown: bool,
 }
 
-/// Lists the policies, their values, and what the presets make of them.
+/// Lists the policies, their values, and the values that presets set.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let catalog = Catalog::new(|key| asked_for(key, &args.keys))?;
+    let names = args.names.iter().map(String::as_str);
+    let (presets, keys): (Vec<_>, Vec<_>) =
+        names.partition(|name| Preset::from_name(name).is_some());
+    let catalog = Catalog::new(|key| asked_for(key, &keys))?;
     if catalog.policies.is_empty() {
-        return Err(Failure::usage(nothing_found(&args.keys)));
+        return Err(Failure::usage(nothing_found(&keys)));
     }
     let mut text = match (args.json, args.markdown) {
-        (true, _) => serde_json::to_string_pretty(&catalog)?,
+        (true, _) => serde_json::to_string_pretty(&catalog.of(&presets))?,
         (_, true) => pages::markdown(&catalog),
-        _ => pages::terminal(&catalog, Width::of_output()),
+        _ if presets.is_empty() => pages::terminal(&catalog, Width::of_output()),
+        _ => pages::presets(&catalog, &presets, Width::of_output()),
     };
     if args.json {
         text.push('\n');
@@ -49,25 +56,26 @@ pub(crate) fn run(args: &Args) -> Outcome {
     output::print(text.as_bytes())
 }
 
-fn asked_for(key: &str, wanted: &[String]) -> bool {
+fn asked_for(key: &str, wanted: &[&str]) -> bool {
     wanted.is_empty()
         || wanted
             .iter()
-            .any(|wanted| key.starts_with(wanted.as_str()) || key.split('.').any(|p| p == wanted))
+            .any(|wanted| key.starts_with(wanted) || key.split('.').any(|part| part == *wanted))
 }
 
-fn nothing_found(wanted: &[String]) -> anyhow::Error {
-    // What is asked for may be a key, the beginning of one, or a part.
+fn nothing_found(wanted: &[&str]) -> anyhow::Error {
+    // A name can be a key, the beginning or a part of one, or a preset.
     let words = || {
-        POLICY_KEYS.iter().flat_map(|policy| {
+        let keys = POLICY_KEYS.iter().flat_map(|policy| {
             let beginnings = policy.key.match_indices('.').map(|(dot, _)| &policy.key[..dot]);
             let words = policy.key.split('.').chain(beginnings).chain([policy.key]);
             words.map(|word| (word, word))
-        })
+        });
+        keys.chain(Preset::ALL.iter().map(|preset| (preset.name(), preset.name())))
     };
     let hint = match wanted.iter().find_map(|wanted| nearest(wanted, words())) {
         Some(nearest) => format!("did you mean '{nearest}'?"),
         None => "`polypath policies` lists them all".to_owned(),
     };
-    anyhow!("there is no policy '{}'; {hint}", wanted.join(" "))
+    anyhow!("there is no policy or preset '{}'; {hint}", wanted.join(" "))
 }

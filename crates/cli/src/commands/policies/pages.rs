@@ -7,7 +7,7 @@ use polypath::config::PolicyLevel;
 use super::catalog::{Catalog, PolicyEntry, ValueEntry};
 use crate::table::Width;
 
-/// Most columns of a terminal page.
+/// Maximum width of a page on the terminal, in columns.
 const WIDEST: usize = 100;
 
 /// The preset with which tables compare the others.
@@ -21,7 +21,7 @@ For users, operators and researchers who change the behaviour of the stack. Here
 the side of an association that acts on it.
 
 Every choice that SCTP or CMT leaves open has a key below `[sctp.policies]` in scenario files, and below `policies.` in `--set`.
-A preset sets all of them; `polypath policies` prints this page.
+A preset sets all of them. `polypath policies` prints this page, and `polypath policies recommended` what a preset sets.
 
 ## Presets
 
@@ -48,16 +48,16 @@ const LEVELS: [(PolicyLevel, &str); 3] = [
     ),
 ];
 
-/// The columns of a page.
+/// Layout of a page.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// All of them.
+    /// Width of the page in columns.
     width: usize,
-    /// Where the meanings of values begin.
+    /// Column at which the meanings of values begin.
     meanings: usize,
 }
 
-/// What a terminal shows.
+/// The catalog for a terminal.
 pub(super) fn terminal(catalog: &Catalog, width: Width) -> String {
     let width = width.at_most(WIDEST);
     let columns = Columns { width, meanings: if width < 80 { 18 } else { 34 } };
@@ -91,6 +91,36 @@ pub(super) fn terminal(catalog: &Catalog, width: Width) -> String {
             let _ = write!(page, "\n{:meanings$}", "");
         }
         wrapped(&mut page, &preset.meaning, columns);
+    }
+    page
+}
+
+/// The values of presets for a terminal, those that differ from the base first.
+pub(super) fn presets(catalog: &Catalog, wanted: &[&str], width: Width) -> String {
+    let width = width.at_most(WIDEST);
+    let mut page = String::new();
+    for preset in catalog.presets.iter().filter(|preset| wanted.contains(&preset.name)) {
+        let _ = writeln!(page, "{}", preset.name);
+        paragraph(&mut page, &preset.meaning, 4, width);
+        let (same, different): (Vec<_>, Vec<_>) = catalog
+            .policies
+            .iter()
+            .partition(|policy| policy.defaults.get(preset.name) == policy.defaults.get(BASE));
+        let groups = match preset.name {
+            BASE => vec![("Sets:".to_owned(), same)],
+            _ => vec![
+                (format!("Differs from `{BASE}`:"), different),
+                (format!("Same as `{BASE}`:"), same),
+            ],
+        };
+        for (title, policies) in groups.iter().filter(|(_, policies)| !policies.is_empty()) {
+            let _ = writeln!(page, "\n    {title}");
+            for policy in policies {
+                let value = policy.defaults.get(preset.name).map_or("none", String::as_str);
+                let _ = writeln!(page, "      {} = {value}", policy.key);
+            }
+        }
+        page.push('\n');
     }
     page
 }
@@ -155,7 +185,7 @@ fn cell(value: &str) -> String {
     format!("`{}`", value.trim_matches('"'))
 }
 
-/// What readers' programs make of the heading of a key.
+/// The anchor that Markdown renderers give to the heading of a key.
 fn anchor(key: &str) -> String {
     key.replace('.', "")
 }

@@ -9,17 +9,17 @@ use crate::failure::Outcome;
 use crate::output;
 use crate::table::{Width, wrapped};
 
-/// Most columns of the text.
+/// Maximum width of the text in columns.
 const WIDEST: usize = 100;
-/// The narrowest second column; below that, it stands below the first one.
+/// Minimum width of the second column; if there is less room, it is placed below the first one.
 const NARROWEST: usize = 28;
 
-/// Says what was recorded of the verdicts.
+/// Prints the recorded verdicts.
 pub(super) fn recorded(papers: &[Paper]) -> Outcome {
     output::print(recorded_table(papers).as_bytes())
 }
 
-/// Says which papers there are, with their figures and statements.
+/// Prints the papers with their figures and statements.
 pub(super) fn run(papers: &[Paper], json: bool) -> Outcome {
     let papers: Vec<PaperEntry> = papers.iter().map(PaperEntry::of).collect();
     let text = match json {
@@ -53,8 +53,8 @@ fn text(papers: &[PaperEntry], width: usize) -> Result<String, std::fmt::Error> 
         out.push('\n');
     }
     out += &wrapped(
-        "`polypath reproduce` takes a paper, or what stands to the left. Behind a statement stands what was recorded \
-         of it where that is not `holds`; --json has everything: words, rules, studies, verdicts.",
+        "`polypath reproduce` takes a paper, or a name in the left column. The recorded verdict of a statement is in \
+         parentheses unless it is `holds`; --json has the texts, rules, studies and verdicts.",
         width,
     )
     .join("\n");
@@ -75,7 +75,7 @@ fn statements(figure: &FigureEntry) -> String {
     text
 }
 
-/// What became of a statement, if it is worth a look.
+/// Verdict of a statement, unless it holds.
 fn verdict(row: &StatementEntry) -> Option<&'static str> {
     if row.not_run.is_some() {
         return Some(Answer::NotRun.name());

@@ -31,9 +31,9 @@ use watch::Watcher;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Runs are kept in the directory for results: the same command resumes interrupted work, and nothing is run twice.
-A statement that differs is a result and no failure; with --strict it is one unless its cause is documented.
-The studies are those of --papers, of a folder `papers` here, or those that the program carries.
+Finished runs are kept in the directory for results: the same command resumes, and no run is repeated.
+A statement that differs is a result, not a failure; with --strict it is a failure unless its cause is documented.
+Papers are read from --papers, else from `papers` in the current directory, else from the program's built-in copy.
 
 Examples:
   polypath reproduce list
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     form: Form,
     /// Runs of each configuration, in place of what the studies say; with --until-decided the first
-    /// ones. Where nothing is random, it stays one
+    /// ones. A deterministic study keeps one run
     #[arg(long, value_name = "N")]
     runs: Option<NonZeroU32>,
     #[command(flatten)]
@@ -75,20 +75,20 @@ pub(crate) struct Args {
     /// Only part i of n parts of the runs, for job arrays; --merge joins them and judges
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     shard: Shard,
-    /// Take over the runs of another directory with results; can be given again
+    /// Take over the runs of another directory with results; repeatable
     #[arg(long, value_name = "DIR")]
     merge: Vec<PathBuf>,
     /// Print how much there is to do, and exit
     #[arg(long)]
     dry_run: bool,
-    /// Folder with papers
+    /// Directory with papers
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
     #[command(flatten)]
     end: End,
 }
 
-/// How much of each study.
+/// Extent of each study.
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Form {
     /// Few runs, fewer points and short times, by the same rules (the default)
@@ -103,7 +103,7 @@ struct Form {
     real: bool,
 }
 
-/// Runs beside those that the studies say.
+/// Runs in addition to those that the studies specify.
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Added {
     /// Add runs where a statement is undecided, until all are decided
@@ -113,7 +113,7 @@ struct Added {
     caps: CapArgs,
 }
 
-/// What is done when all is judged.
+/// What to do with the verdicts.
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct End {
     /// Open the report in a browser, if there is a display
@@ -141,7 +141,7 @@ pub(crate) fn run(args: Args) -> Outcome {
     let extent = if args.form.full { Extent::Full } else { Extent::Quick };
     let name = if args.form.full { "reproduction-full" } else { "reproduction-quick" };
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(name));
-    // What only looks leaves nothing behind.
+    // Commands that only read write nothing.
     let aside = tempfile::tempdir()?;
     let looks = args.dry_run || args.target == "list";
     let place = if looks { aside.path() } else { &out };
@@ -172,7 +172,7 @@ pub(crate) fn run(args: Args) -> Outcome {
     outcome(&report, end.strict)
 }
 
-/// What is asked for, in the words of the laboratory.
+/// The request to the library.
 fn order<'a>(
     args: &'a Args,
     papers: &'a [Paper],
@@ -202,7 +202,7 @@ fn order<'a>(
     }
 }
 
-/// Who runs what takes real time, if that is wanted.
+/// What runs studies in real time, if requested.
 fn test_bed(args: &Args, target: &Target) -> Option<&'static dyn TestBed> {
     let is_named = matches!(target, Target::Figure { .. });
     (args.form.real || is_named).then(program::test_bed)
@@ -220,7 +220,7 @@ fn dry_run(args: &Args, papers: &[Paper], target: &Target, extent: Extent, out: 
     output::answer(args.json, &text)
 }
 
-/// Does it on threads of its own, until it is done or interrupted.
+/// Runs on separate threads until it is done or interrupted.
 fn work(
     args: Args,
     papers: Vec<Paper>,
@@ -263,7 +263,7 @@ fn work(
     })
 }
 
-/// Prints what came out, and says where the report is.
+/// Prints the results, and where the report is.
 fn tell(report: &Report, written: &Written, json: bool) -> Outcome {
     if json {
         output::print((serde_json::to_string_pretty(report)? + "\n").as_bytes())?;

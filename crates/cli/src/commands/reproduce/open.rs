@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::output;
 
-/// Opens a page in the user's browser, and says how to where that is not possible.
+/// Opens a page in the user's browser, or prints how to open it.
 pub(super) fn open(page: &Path) {
     if opener().is_none_or(|opener| start(opener, page).is_err()) {
         output::tell(format_args!("no browser can be opened here: open {} in one", page.display()));
@@ -16,11 +16,11 @@ pub(super) fn open(page: &Path) {
 fn start(opener: &str, page: &Path) -> io::Result<()> {
     let quiet = || Stdio::null();
     let mut command = Command::new(opener);
-    // It opens and is done; a browser that it starts lives on by itself.
+    // The opener exits at once; a browser that it starts keeps running.
     command.arg(page).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn().map(drop)
 }
 
-/// The program that opens a page with whatever the user likes.
+/// The program that opens a page with the user's default application.
 fn opener() -> Option<&'static str> {
     if cfg!(target_os = "macos") {
         return Some("open");

@@ -12,7 +12,7 @@ use crate::output;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Editors that know TOML complete and check files by their schema.
+Editors with support for TOML complete and check files by their schema.
 
 Examples:
   polypath schema scenario > scenario.schema.json

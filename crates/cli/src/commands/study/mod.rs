@@ -39,7 +39,7 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make all runs of a study that are not done yet
+    /// Make all runs of a study that are missing
     Run(run::Args),
     /// Submit a study to a batch system: a job array, and a job that joins its results
     Submit(submit::Args),

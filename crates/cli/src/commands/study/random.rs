@@ -32,12 +32,12 @@ const SIZES: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each network is run with all paths and with each path alone. The ratio is what all paths reach, divided by what the best
-path alone reaches, chosen with hindsight; for times it is the inverse. Below 1, more paths hurt. Where packets are lost at
-random, the best of several single runs is also the one that had most luck: `--runs 10` compares means.
+Each network is run with all paths and with each path alone. The ratio is the result of all paths, divided by that of the
+best single path, chosen with hindsight; for times, the ratio is inverted. Below 1, more paths hurt. With random losses, the
+best of several single runs is partly the luckiest one: `--runs 10` compares means.
 
-Network I of a seed is the same whatever else is drawn. Runs that are in the directory already are not repeated: an
-interrupted sample resumes, and a larger one adds only its new networks and runs. docs/studies.md says what networks are drawn from.
+Network I of a seed does not depend on the other options. Finished runs in the directory are not repeated: an interrupted
+sample resumes, and a larger one adds only its new networks and runs. docs/studies.md has the distributions of the networks.
 
 Examples:
   polypath study random bulk --networks 100 --seed 1 --out sample
@@ -58,16 +58,16 @@ pub(crate) struct Args {
     /// Seed that all networks are drawn from
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parse)]
     seed: u64,
-    /// Length of files, for the kind `file`; can be given again; 10 kB, 100 kB, 1 MB and 10 MB if omitted
+    /// Length of files, for the kind `file`; repeatable; default: 10 kB, 100 kB, 1 MB and 10 MB
     #[arg(long, value_name = "SIZE", value_parser = file_size)]
     size: Vec<ByteCount>,
     /// Directory for results
     #[arg(long, value_name = "DIR", default_value = "random-results")]
     out: PathBuf,
-    /// Change a value of every scenario, for all paths and for each alone; can be given again
+    /// Change a value of every scenario, for all paths and for each alone; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Threads; as many as there are processors if omitted
+    /// Threads; default: the number of processors
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Only the network of this number, from 1, with what each run measured

@@ -29,8 +29,8 @@ use crate::{output, program, runtime};
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Runs that are in the directory already are not repeated: an interrupted study resumes, and a study with more values or
-more runs makes what is new.
+Finished runs in the directory are not repeated: an interrupted study resumes, and a study with more values or more runs
+adds only the new ones.
 
 Examples:
   polypath study run studies/asymmetry.toml --quick
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// Print how much there is to do, and exit
     #[arg(long)]
     dry_run: bool,
-    /// Change a value of the scenario; can be given again
+    /// Change a value of the scenario; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub(crate) struct Args {
 /// How long runs may take, and how often they are tried.
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Patience {
-    /// Longest time of a run, such as "10 min"; one that takes longer is a row without a result. Default: no limit
+    /// Longest time of a run, such as "10 min"; a longer one becomes a row without a result. Default: no limit
     #[arg(long, value_name = "TIME")]
     run_timeout: Option<Duration>,
     /// Maximum number of attempts for a run that crashes; each command attempts it once
@@ -125,6 +125,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             (study.until_decided(), Some(statements))
         }
     };
+    tell_replaced(&study, &out);
     let (json, grace, figures) = (args.json, args.patience.grace, args.figures);
     runtime::run(Threads::All, async |interruption| {
         let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
@@ -175,7 +176,7 @@ pub(crate) fn run(args: Args) -> Outcome {
             Finish::Complete if shard.is_whole() => report(&summary, figures, json),
             Finish::Complete => report_part(&summary, json),
             Finish::Exhausted => Err(Failure::Failed(anyhow!(
-                "the budget is used up before the first runs of all configurations were done; the same command goes on"
+                "the budget was used up before the first runs of all configurations were done; the same command resumes"
             ))),
             Finish::Interrupted => {
                 let kept = summary.known + summary.new;
@@ -187,6 +188,19 @@ pub(crate) fn run(args: Args) -> Outcome {
             }
         }
     })
+}
+
+/// Says it if the directory has the tables of another study.
+fn tell_replaced(study: &Study, directory: &Path) {
+    let of_before = Study::read(&directory.join("study.toml"), Reading::default());
+    if let Ok(before) = of_before.as_ref().map(Study::title)
+        && before != study.title()
+    {
+        output::tell(format_args!(
+            "{} has tables of the study `{before}`: they will be replaced; its runs stay in the journal",
+            directory.display()
+        ));
+    }
 }
 
 /// Prints what came out, draws it, and fails if something is without a result.
@@ -240,7 +254,7 @@ fn report_part(summary: &Summary, json: bool) -> Outcome {
     let data = Dataset::read(&summary.directory)?;
     print(summary, &data, json)?;
     if !data.study().figures().is_empty() {
-        output::tell(format_args!("pictures are drawn by `polypath study merge`, from all parts"));
+        output::tell(format_args!("`polypath study merge` draws the figures, from all parts"));
     }
     judge(summary)
 }

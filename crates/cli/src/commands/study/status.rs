@@ -20,7 +20,7 @@ Examples:
   watch polypath study status results
   polypath study status results --json")]
 pub(crate) struct Args {
-    /// Directory for the results of a study
+    /// Directory with the results of the study
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Print it as JSON

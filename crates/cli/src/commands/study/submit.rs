@@ -18,8 +18,8 @@ const WARNING_S: u32 = 60;
 /// Arguments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Two jobs are submitted: an array whose tasks make one unit of the study each, in one directory, and a job that joins them
-when all have ended. Before its time is over, a task is asked to end; the same command submits what is left.
+Submits two jobs: an array whose tasks each run one unit of the study, in one directory, and a job that merges the results
+when all tasks have ended. A task gets SIGTERM a minute before its time limit; the same command then submits what is left.
 For other batch systems, docs/studies.md has templates.
 
 Examples:
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Study file
     #[arg(value_name = "STUDY.toml")]
     study: PathBuf,
-    /// Directory for results, which all machines see
+    /// Directory for results, shared by all machines
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Fewer points and runs and shorter times, as set in the study
     #[arg(long)]
     quick: bool,
-    /// Change a value of the scenario; can be given again
+    /// Change a value of the scenario; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Longest time of a run, as for `study run`

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::Paths;
 use crate::failure::Failure;
 
-/// What the file may say; each option of the command line comes before it, and its changes of settings come first.
+/// Content of the file. Options of the command line take precedence; settings of the file are applied first.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Options {

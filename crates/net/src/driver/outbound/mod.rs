@@ -15,12 +15,12 @@ use self::layer::LayerQueue;
 use crate::socket::{Fault, Marks, Port, Sockets, Wait};
 use crate::stats::EndpointStats;
 
-/// Most bytes in one batch: what one UDP datagram may carry before it is segmented.
+/// Maximum size of a batch in bytes: the payload of one UDP datagram before segmentation.
 const MAX_BATCH: usize = 65_000;
-/// Room in a batch's buffer: a batch, or one packet of the largest size.
+/// Size of a batch's buffer: a batch, or one packet of maximum size.
 const BUFFER: usize = 1 << 16;
-/// Most bytes that wait for one socket. The stack's congestion windows bound what associations send; this bounds the
-/// rest.
+/// Maximum number of bytes that wait for one socket. Congestion windows limit the data of associations; this limits other
+/// packets.
 const MAX_WAITING: usize = 16 << 20;
 /// Buffers kept for the next batches.
 const MAX_SPARE: usize = 64;
@@ -32,7 +32,7 @@ enum Mode {
     Whole,
     /// One call for each datagram, because the system refused the whole.
     Singly,
-    /// The same, and IP may fragment.
+    /// One call for each datagram, which IP may fragment.
     Fragmented,
     /// One call for each datagram, and none is fragmented: one that is too big is not sent.
     Unfragmented,
@@ -63,7 +63,7 @@ struct Batch {
     fault: Option<Fault>,
 }
 
-/// What the system said of the way from `local` to `remote`.
+/// A report of the system about the route from `local` to `remote`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FaultReport {
     pub(crate) association: AssociationId,
@@ -170,7 +170,7 @@ pub(crate) struct Outbound {
     waiting: Vec<Waiting>,
     spare: Vec<Vec<u8>>,
     faults: Vec<FaultReport>,
-    /// Of an endpoint over a lower layer: what waits until that takes it.
+    /// Packets that wait for the lower layer, if the endpoint has one.
     layer: Option<LayerQueue>,
 }
 
@@ -178,7 +178,7 @@ pub(crate) struct Outbound {
 #[derive(Debug, Default)]
 struct Waiting {
     batches: VecDeque<Batch>,
-    /// Batches that waited and are gone.
+    /// Number of batches that have left the queue.
     gone: u64,
     wait: Wait,
 }
@@ -281,7 +281,7 @@ impl Outbound {
         }
     }
 
-    /// Sends what waits for sockets that have become writable.
+    /// Sends the batches of sockets that have become writable.
     pub(crate) fn resume(&mut self, sockets: &Sockets, stats: &mut EndpointStats) {
         for (place, socket) in sockets.iter() {
             while let Some(mut batch) = self.waiting[place].batches.pop_front() {
@@ -305,7 +305,7 @@ impl Outbound {
         self.waiting.resize_with(places, Waiting::default);
     }
 
-    /// The socket at `place` is gone, and what waits for it is lost.
+    /// Removes the socket at `place`, with the packets that wait for it.
     pub(crate) fn close_place(&mut self, place: usize, stats: &mut EndpointStats) {
         let Some(waiting) = self.waiting.get_mut(place) else { return };
         waiting.wait = Wait::default();
@@ -315,7 +315,7 @@ impl Outbound {
         }
     }
 
-    /// Becomes ready when a socket that packets wait for is writable; pending for ever if none wait.
+    /// Becomes ready when a socket that packets wait for is writable; pending forever if none wait.
     pub(crate) fn poll_writable(&mut self, sockets: &Sockets, cx: &mut Context<'_>) -> Poll<()> {
         let mut ready = Poll::Pending;
         for (place, socket) in sockets.iter() {
@@ -328,28 +328,28 @@ impl Outbound {
         ready
     }
 
-    /// Whether nothing waits.
+    /// Whether no packets wait.
     pub(crate) fn is_idle(&self) -> bool {
         self.open.is_empty()
             && self.waiting.iter().all(|waiting| waiting.batches.is_empty())
             && !self.has_for_layer()
     }
 
-    /// The end of what waits now; `None` if nothing does.
+    /// The end of the waiting packets; `None` if none wait.
     pub(crate) fn mark(&self) -> Option<Mark> {
         let layer = self.layer.iter().map(LayerQueue::last);
         (!self.is_idle())
             .then(|| Mark(self.waiting.iter().map(Waiting::last).chain(layer).collect()))
     }
 
-    /// Whether everything before `mark` is gone.
+    /// Whether all packets before `mark` have left.
     pub(crate) fn has_passed(&self, mark: &Mark) -> bool {
         let layer = self.layer.iter().map(LayerQueue::gone);
         let gone = self.waiting.iter().map(|waiting| waiting.gone).chain(layer);
         gone.zip(&mark.0).all(|(gone, last)| gone >= *last)
     }
 
-    /// Takes what the system said of paths.
+    /// Takes the reports of the system about paths.
     pub(crate) fn take_faults(&mut self) -> Vec<FaultReport> {
         std::mem::take(&mut self.faults)
     }
@@ -385,7 +385,7 @@ impl Outbound {
         waiting.push_back(batch);
     }
 
-    /// Notes what the system said when the batch was sent.
+    /// Notes the result of sending the batch.
     fn finish(&mut self, socket: &Port, batch: Batch) {
         if let Some(fault) = batch.fault {
             let (local, remote) = (socket.address(), batch.key.destination.ip());
@@ -402,7 +402,7 @@ impl Outbound {
         }
     }
 
-    /// The socket of the batch is gone.
+    /// Drops the batch of a removed socket.
     fn give_up(&mut self, batch: Batch, stats: &mut EndpointStats) {
         let left = (batch.len - batch.sent).div_ceil(batch.segment.max(1));
         stats.packets_unsendable += left as u64;

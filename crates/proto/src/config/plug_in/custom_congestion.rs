@@ -1,4 +1,4 @@
-//! Controllers from outside.
+//! Custom congestion controllers.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -6,11 +6,11 @@ use core::fmt;
 use super::controller::Controller;
 use super::view::NewPath;
 
-/// Makes controllers; associations that share a configuration share it.
+/// A factory of controllers, shared by the associations of a configuration.
 #[allow(clippy::disallowed_types)]
 type ControllerFactory = alloc::sync::Arc<dyn Fn(&NewPath) -> Box<dyn Controller> + Send + Sync>;
 
-/// A congestion control that the program brings: makes a controller for each path.
+/// A congestion control of the program: creates a controller for each path.
 ///
 /// ```
 /// use polypath_proto::config::{AssociationConfig, CongestionAlgorithm};
@@ -28,9 +28,9 @@ pub struct CustomCongestion {
 }
 
 impl CustomCongestion {
-    /// A congestion control of this name, for messages. `make` is called when a path begins, again when the peer's receive
-    /// window is known, and whenever a path begins anew. It should make controllers that depend on nothing but their
-    /// argument and what happens to them, so that simulations repeat.
+    /// Creates a congestion control with a name for messages. `make` is called when a path is created, again when the peer's
+    /// receive window is known, and whenever a path restarts. For reproducible simulations, controllers should depend only on
+    /// their argument and their events.
     #[allow(clippy::disallowed_types)]
     pub fn new(
         name: &'static str,
@@ -56,7 +56,7 @@ impl fmt::Debug for CustomCongestion {
     }
 }
 
-/// Equal are those with the same factory.
+/// Two are equal if they have the same factory.
 impl PartialEq for CustomCongestion {
     #[allow(clippy::disallowed_types)]
     fn eq(&self, other: &Self) -> bool {

@@ -1,5 +1,5 @@
-//! What a program can bring of its own: congestion controllers and path schedulers. The stack sees them through the traits
-//! here; [`crate::congestion`] and [`crate::scheduling`] are where users find them.
+//! Traits for congestion controllers and path schedulers of a program. [`crate::congestion`] and [`crate::scheduling`] export
+//! them.
 
 mod controller;
 mod custom_congestion;

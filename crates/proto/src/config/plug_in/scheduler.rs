@@ -1,4 +1,4 @@
-//! Path schedulers that the program brings.
+//! Custom path schedulers.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -9,9 +9,9 @@ use crate::{Duration, Instant, PathId, PathStatus};
 
 /// Chooses the path for new data, packet by packet.
 ///
-/// It chooses only for data that was never sent: where lost data goes, `policies.retransmission` says, and a packet with lost
-/// data is filled up with new data. Windows, the peer's receive window and the shares of the buffers are not its business
-/// either: a path that may not send is shown as such.
+/// It schedules new data only: `policies.retransmission` decides the path of lost data, and a packet with lost data is filled
+/// with new data. Congestion windows, the peer's receive window and the shares of the buffers are checked elsewhere: a path that
+/// may not send is shown as such.
 ///
 /// ```
 /// use polypath_proto::PathId;
@@ -29,26 +29,26 @@ use crate::{Duration, Instant, PathId, PathStatus};
 /// }
 /// ```
 pub trait PathScheduler: fmt::Debug + Send {
-    /// The path for the next packet with new data. `None`, or a path that may not send now, is to wait: the question comes again
-    /// with the next SACK, timer or message. `paths` are those that can carry data at all, in the order of their ids; at least
-    /// one of them may send. While nothing is outstanding on any path nothing would end the wait, and the first path that may
-    /// send is taken.
+    /// Returns the path for the next packet with new data. `None`, or a path that may not send now, means to wait: this is called
+    /// again with the next SACK, timer or message. `paths` are those that can carry data, in the order of their ids; at least one
+    /// of them may send. While nothing is outstanding on any path, no event would end the wait, and the first path that may send
+    /// is used.
     ///
-    /// The answer should depend on nothing but the arguments and what [`on_sent`](Self::on_sent) has told, so that simulations
-    /// repeat; [`NewData::lot`] is a random number.
+    /// For reproducible simulations, the result should depend only on the arguments and on earlier calls of
+    /// [`on_sent`](Self::on_sent); [`NewData::lot`] is a random number.
     fn choose(&self, paths: &[PathView], data: &NewData) -> Option<PathId>;
 
-    /// A packet with data went out on a path, whoever chose it.
+    /// A packet with data was sent on a path, chosen by this scheduler or not.
     fn on_sent(&mut self, path: PathId, now: Instant) {
         let _ = (path, now);
     }
 }
 
-/// A path that can carry data, as a scheduler sees it.
+/// A path that can carry data, for schedulers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PathView {
-    /// Which path.
+    /// The path.
     pub id: PathId,
     /// Whether it may send now.
     pub readiness: Readiness,
@@ -64,11 +64,11 @@ pub struct PathView {
     pub ssthresh: u64,
     /// Bytes outstanding.
     pub flight: u64,
-    /// Path MTU in bytes, IP header included.
+    /// Path MTU in bytes, including the IP header.
     pub mtu: u32,
-    /// When it last sent data.
+    /// Time of its last packet with data.
     pub last_sent: Option<Instant>,
-    /// Rank of its last packet with data among all of the association; 0: none yet.
+    /// Sequence number of its last packet with data among those of the association; 0: none yet.
     pub last_sent_rank: u64,
 }
 
@@ -78,15 +78,15 @@ pub struct PathView {
 pub enum Readiness {
     /// It may.
     Ready,
-    /// As much is outstanding as its window or the limit on bursts admits.
+    /// Its congestion window or the burst limit is used up.
     Full,
-    /// Its share of the buffers is used up, the peer's window is closed, the next message names another path, or a
-    /// mechanism keeps new data away.
+    /// Its share of the buffers is used up, the peer's window is closed, the next message requests another path, or a
+    /// mechanism excludes the path.
     Held,
 }
 
 impl PathView {
-    /// A path for tests of schedulers: active, ready, not measured, with a window of 10 packets of 1,500 bytes.
+    /// A path for tests of schedulers: active, ready and unmeasured, with a window of 10 packets of 1,500 bytes.
     pub const fn new(id: PathId) -> Self {
         Self {
             id,
@@ -108,8 +108,7 @@ impl PathView {
         self.readiness == Readiness::Ready
     }
 
-    /// How long a packet waits in the queues of the path: what the round trip takes beyond the shortest one. `None` before the
-    /// first sample.
+    /// Queueing delay of the path: its smoothed round-trip time minus the smallest one. `None` before the first sample.
     pub fn queueing(&self) -> Option<Duration> {
         Some(self.srtt? - self.smallest_rtt?)
     }
@@ -120,27 +119,27 @@ impl PathView {
     }
 }
 
-/// What is to be sent.
+/// The data to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct NewData {
-    /// The present.
+    /// The current time.
     pub now: Instant,
     /// Bytes of user data of the next chunk.
     pub chunk_bytes: u32,
     /// Bytes of user data that wait in the send buffer, the next chunk included.
     pub waiting_bytes: u64,
-    /// What is left of the peer's receive window in bytes.
+    /// Unused part of the peer's receive window in bytes.
     pub peer_window: u64,
     /// A random number.
     pub lot: u32,
 }
 
-/// Makes schedulers; associations that share a configuration share it.
+/// A factory of schedulers, shared by the associations of a configuration.
 #[allow(clippy::disallowed_types)]
 type SchedulerFactory = alloc::sync::Arc<dyn Fn() -> Box<dyn PathScheduler> + Send + Sync>;
 
-/// A path scheduler that the program brings.
+/// A path scheduler of the program.
 #[derive(Clone)]
 pub struct CustomScheduler {
     name: &'static str,
@@ -148,7 +147,7 @@ pub struct CustomScheduler {
 }
 
 impl CustomScheduler {
-    /// A path scheduler of this name, for messages. `make` is called when an association begins, and when its peer
+    /// Creates a path scheduler with a name for messages. `make` is called when an association is created, and when its peer
     /// restarts.
     #[allow(clippy::disallowed_types)]
     pub fn new(
@@ -175,7 +174,7 @@ impl fmt::Debug for CustomScheduler {
     }
 }
 
-/// Equal are those with the same factory.
+/// Two are equal if they have the same factory.
 impl PartialEq for CustomScheduler {
     #[allow(clippy::disallowed_types)]
     fn eq(&self, other: &Self) -> bool {

@@ -1,4 +1,4 @@
-//! What a controller knows of its path and of the paths around it.
+//! Properties of a path and its group, for controllers.
 
 use crate::PathId;
 use crate::config::{AvoidanceBytes, IdleRule, PathFill, RecoveryGrowth, SlowStart};
@@ -7,45 +7,45 @@ use crate::config::{AvoidanceBytes, IdleRule, PathFill, RecoveryGrowth, SlowStar
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Parameters {
-    /// Which path.
+    /// The path.
     pub id: PathId,
-    /// Path MTU in bytes, IP header included.
+    /// Path MTU in bytes, including the IP header.
     pub mtu: u32,
-    /// Unit of the formulas in bytes: the largest DATA chunk (PMDCS), or the MTU, as `policies.window.unit` says.
+    /// Unit of the formulas in bytes: the largest DATA chunk (PMDCS), or the MTU, according to `policies.window.unit`.
     pub unit: u64,
-    /// Largest DATA chunk of the path, as its bytes are counted.
+    /// Largest DATA chunk of the path, in counted bytes.
     pub largest_chunk: u64,
     /// Smallest slow-start threshold in bytes.
     pub ssthresh_floor: u64,
-    /// How much a SACK lets the window grow in slow start.
+    /// Growth of the window per SACK in slow start.
     pub slow_start: SlowStart,
     /// Which bytes count in congestion avoidance.
     pub avoidance: AvoidanceBytes,
-    /// Whether it grows in fast recovery.
+    /// Whether the window grows in fast recovery.
     pub recovery_growth: RecoveryGrowth,
-    /// What idling does to the window.
+    /// Effect of idle time on the window.
     pub idle: IdleRule,
-    /// How much the path takes at a time.
+    /// How much the path sends at a time.
     pub fill: PathFill,
 }
 
-/// A path at its start, for whoever makes its controller.
+/// A new path, for the creation of its controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NewPath {
     /// Sizes and policies.
     pub path: Parameters,
-    /// The window to begin with in bytes, as `policies.window.initial_cwnd` says.
+    /// Initial window in bytes, from `policies.window.initial_cwnd`.
     pub initial_cwnd: u64,
-    /// The slow-start threshold to begin with in bytes, as `policies.window.initial_ssthresh` says; `u64::MAX` for none.
+    /// Initial slow-start threshold in bytes, from `policies.window.initial_ssthresh`; `u64::MAX` for none.
     pub initial_ssthresh: u64,
 }
 
-/// What a control knows of a path's group: the paths that may share a bottleneck with it (`policies.path_groups`).
+/// State of a path's group: the paths that may share a bottleneck with it (`policies.path_groups`).
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct GroupView {
-    /// Active paths, this one included, n. A path that carries nothing is coupled with none: 1.
+    /// Active paths, this one included, n. An inactive path is not coupled: 1.
     pub members: u32,
     /// Sum of cwnd in bytes, C.
     pub cwnd: u64,
@@ -53,7 +53,7 @@ pub struct GroupView {
     pub ssthresh: u128,
     /// This path's part in that sum.
     pub own_ssthresh: u64,
-    /// What needs round-trip times; `None` until every path of the group has one.
+    /// Values that depend on round-trip times; `None` until every path of the group has one.
     pub rates: Option<Rates>,
 }
 
@@ -71,7 +71,7 @@ pub struct Rates {
     pub fastest: f64,
     /// Largest c/r^2.
     pub steepest: f64,
-    /// OLIA's a: what moves from the largest windows to the best paths, as part of a segment.
+    /// OLIA's a: the shift from the largest windows to the best paths, as a fraction of a segment.
     pub bonus: f64,
 }
 
@@ -94,13 +94,13 @@ impl Parameters {
 }
 
 impl NewPath {
-    /// A path at its start, for tests of controllers.
+    /// A new path, for tests of controllers.
     pub const fn new(path: Parameters, initial_cwnd: u64, initial_ssthresh: u64) -> Self {
         Self { path, initial_cwnd, initial_ssthresh }
     }
 }
 
 impl GroupView {
-    /// A path that is coupled with no other.
+    /// An uncoupled path.
     pub const ALONE: Self = Self { members: 1, cwnd: 0, ssthresh: 0, own_ssthresh: 0, rates: None };
 }

@@ -1,4 +1,4 @@
-//! What the receiver tells, when and by which path, and what the sender makes of it.
+//! Acknowledgements: content, time and path of SACKs, and their interpretation by the sender.
 
 use polypath_units::Fraction;
 
@@ -82,14 +82,14 @@ policy_enum!(
 policy_group!(
     /// Delayed acknowledgement (RFC 9260 section 6.2).
     DelayedAck {
-        /// A SACK answers at the latest this many data packets.
+        /// Maximum number of data packets per SACK.
         #[cfg_attr(feature = "serde", serde(deserialize_with = "super::values::positive"))]
         packets: u8,
-        /// A SACK is delayed at most this long (SACK.Delay; at most 500 ms).
+        /// Maximum delay of a SACK (SACK.Delay; at most 500 ms).
         delay: Duration,
-        /// What a gap means.
+        /// Effect of a gap.
         on_gap: GapAck,
-        /// Whether the first DATA is different.
+        /// How the first DATA is acknowledged.
         first_data: FirstData,
         /// Whether the number of packets is reported.
         count: DacCount,
@@ -113,15 +113,15 @@ policy_enum!(
 policy_group!(
     /// The advertised receive window (RFC 9260 section 6.2.1).
     AdvertisedWindow {
-        /// Which bytes of a chunk take room, at both ends: the user data, or its chunk header too (ns-2).
+        /// Bytes of a chunk that count, at both ends: the user data, or also the chunk header (ns-2).
         bytes_counted: BytesCounted,
-        /// How a window is advertised that the application has opened again.
+        /// How space that the application has freed is advertised.
         updates: WindowUpdates,
     }
 );
 
 policy_enum!(
-    /// Non-renegable acknowledgement (NR-SACK; draft-tuexen-tsvwg-sctp-multipath section 4), when both sides have it.
+    /// Non-renegable acknowledgement (NR-SACK; draft-tuexen-tsvwg-sctp-multipath section 4), if both sides support it.
     NrSack {
         /// Neither offered nor used.
         Off = "off",
@@ -136,7 +136,7 @@ policy_enum!(
     }
 );
 
-/// Whether the receiver discards what it has acknowledged in gap blocks (RFC 9260 section 6.2.1).
+/// Whether the receiver discards data that it has acknowledged in gap ack blocks (RFC 9260 section 6.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -154,7 +154,7 @@ pub enum Reneging {
 }
 
 policy_enum!(
-    /// Reports of damaged packets (PKTDROP; draft-stewart-sctp-pktdrprep), when both sides have them.
+    /// Reports of damaged packets (PKTDROP; draft-stewart-sctp-pktdrprep), if both sides support them.
     PacketDropReport {
         /// Neither offered nor used.
         Off = "off",
@@ -208,7 +208,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// When data asks for its SACK at once (I bit, RFC 7053).
+    /// When data requests an immediate SACK (I bit, RFC 7053).
     SackRequest {
         /// On rescheduled chunks, on probes, and on the last chunk before a shutdown.
         AtShutdown = "at-shutdown",

@@ -8,7 +8,7 @@ use super::{AddressReconfiguration, Policies};
 
 /// Types of chunks that may be demanded, with their names.
 ///
-/// INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH must not be (RFC 4895 section 3.2).
+/// INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH are excluded (RFC 4895 section 3.2).
 const NAMES: [(u8, &str); 20] = [
     (t::DATA, "DATA"),
     (t::SACK, "SACK"),
@@ -38,7 +38,7 @@ pub struct ChunkTypes([u64; 4]);
 
 /// Which chunks the peer must authenticate (RFC 4895).
 ///
-/// What the peer demands of this side is met in any case but `off`.
+/// Demands of the peer are met with every value except `off`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -52,9 +52,9 @@ pub enum AuthenticatedChunks {
     Off,
     /// Authentication is offered, and nothing is demanded of the peer.
     Offered,
-    /// These must be authenticated. A peer without authentication is refused.
+    /// These types must be authenticated. A peer without authentication is refused.
     Demanded(ChunkTypes),
-    /// All that may be demanded. A peer without authentication is refused.
+    /// All types that may be demanded. A peer without authentication is refused.
     All,
 }
 
@@ -73,7 +73,7 @@ impl ChunkTypes {
     /// None.
     pub const EMPTY: Self = Self([0; 4]);
 
-    /// ASCONF and ASCONF-ACK, which are never accepted without where there is authentication (RFC 5061 section 4.1).
+    /// ASCONF and ASCONF-ACK, which must be authenticated if authentication is used (RFC 5061 section 4.1).
     pub(crate) const ADDRESS_CHANGES: Self = Self::EMPTY.with(t::ASCONF).with(t::ASCONF_ACK);
 
     const fn with(mut self, chunk_type: u8) -> Self {
@@ -121,14 +121,14 @@ impl ChunkTypes {
     }
 }
 
-/// What a side tells of authentication, and expects.
+/// Offer and demands of a side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AuthDemand {
     /// Whether it is offered.
     pub(crate) offers: bool,
     /// Whether a peer without it is refused.
     pub(crate) insists: bool,
-    /// Types of chunks that count only if they are authenticated, with a peer that has it.
+    /// Types of chunks that are accepted only if authenticated, from a peer with authentication.
     pub(crate) listed: ChunkTypes,
 }
 
@@ -154,7 +154,7 @@ impl AuthDemand {
     }
 }
 
-/// The set of these types. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH are left out: they cannot be authenticated
+/// The set of these types. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH are excluded: they cannot be authenticated
 /// (RFC 4895 section 3.2).
 impl FromIterator<u8> for ChunkTypes {
     fn from_iter<I: IntoIterator<Item = u8>>(chunk_types: I) -> Self {

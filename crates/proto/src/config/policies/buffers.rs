@@ -1,9 +1,9 @@
-//! How paths share the buffers, and how large those are.
+//! Shares of the paths in the buffers, and sizes of the buffers.
 
 use super::{policy_enum, policy_group};
 
 policy_enum!(
-    /// Which buffers new data of one path may fill only to its share (`dreibholz-asymmetric` section IV-B; INET
+    /// Buffers of which new data on one path may use only its share (`dreibholz-asymmetric` section IV-B; INET
     /// `cmtBufferSplitVariant`).
     BufferSplit {
         /// None: one path may fill both buffers.
@@ -40,7 +40,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Whether new data waits for a lower-RTT path where it would block the buffers on a slow one (BLEST).
+    /// Whether new data waits for a lower-RTT path if it would block the buffers on a slow one (BLEST).
     BlockingEstimation {
         /// No: every path whose congestion window has room carries data.
         Off = "off",
@@ -52,7 +52,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Whether new data waits for other paths where all that remains is delivered there before it would arrive (ECF).
+    /// Whether the last data waits for other paths that would deliver all of it earlier (ECF).
     EarliestCompletion {
         /// No: every path whose congestion window has room carries data.
         Off = "off",
@@ -62,7 +62,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Whether the sender learns that the peer drops what lies too far above a gap, although its receive window is open.
+    /// Whether the sender learns that the peer drops chunks too far above a gap, although its receive window is open.
     PeerReorderLimit {
         /// No: chunks beyond such a limit are lost like any others.
         Off = "off",
@@ -74,7 +74,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Whether chunks on a slow path are retransmitted on a faster one when nothing new waits.
+    /// Whether chunks on a slow path are retransmitted on a faster one when no new data waits.
     TailReinjection {
         /// No: they stay on their path.
         Off = "off",
@@ -85,7 +85,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Which buffer's blocking makes a chunk move (INET `cmtChunkReschedulingVariant`).
+    /// Buffers whose blocking causes rescheduling (INET `cmtChunkReschedulingVariant`).
     RescheduleSide {
         /// None: there is no rescheduling.
         None = "none",
@@ -99,7 +99,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Which traffic is rescheduled.
+    /// Messages whose chunks are rescheduled.
     RescheduleFor {
         /// All messages.
         All = "all",
@@ -137,16 +137,16 @@ policy_enum!(
 );
 
 policy_group!(
-    /// Chunk rescheduling: what blocks a buffer and is overdue on its path is retransmitted on a path that waits
-    /// (`dreibholz-asymmetric` section IV-C). Acknowledgements of moved chunks grow no window.
+    /// Chunk rescheduling: an overdue chunk that blocks a buffer is retransmitted on another path
+    /// (`dreibholz-asymmetric` section IV-C). Acknowledgements of rescheduled chunks grow no window.
     Reschedule {
-        /// Which buffer's blocking makes a chunk move.
+        /// Buffers whose blocking causes rescheduling.
         side: RescheduleSide,
-        /// Part of a path's share of the buffer that is blocked, above which a chunk moves.
+        /// Blocked fraction of a path's share of the buffer above which a chunk is rescheduled.
         threshold: f64,
-        /// Which traffic.
+        /// Messages whose chunks are rescheduled.
         traffic: RescheduleFor,
-        /// What the old path pays.
+        /// Reduction of the congestion window of the old path.
         old_path: OldPathPays,
         /// Which chunks may be rescheduled.
         conditions: RescheduleConditions,
@@ -154,8 +154,7 @@ policy_group!(
 );
 
 policy_enum!(
-    /// How large a buffer is. The formulas are those of `dreibholz-asymmetric` section IV-A; what is configured in bytes
-    /// bounds them.
+    /// Size of a buffer. The formulas are those of `dreibholz-asymmetric` section IV-A, up to the configured size in bytes.
     BufferSize {
         /// As configured in bytes.
         Bytes = "bytes",

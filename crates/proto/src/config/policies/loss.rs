@@ -1,4 +1,4 @@
-//! What counts as lost, and what a loss or a timeout begins.
+//! Detection of losses, and reactions to losses and timeouts.
 
 use super::{policy_enum, policy_group};
 
@@ -26,7 +26,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// When a fast retransmission may leave though the window is full: one packet, at once.
+    /// When a fast retransmission of one packet may exceed the congestion window.
     BeyondWindow {
         /// Only for the loss that starts a fast recovery (RFC 9260 section 7.2.4, rule 3).
         OncePerRecovery = "once-per-recovery",
@@ -63,11 +63,11 @@ policy_group!(
         /// Missing reports after which a TSN counts as lost.
         #[cfg_attr(feature = "serde", serde(deserialize_with = "super::values::positive"))]
         threshold: u8,
-        /// How many of them a SACK is.
+        /// How many of them a SACK stands for.
         reports: MissingReports,
         /// How often one TSN is retransmitted because of them.
         per_tsn: PerTsn,
-        /// When one packet may leave beyond the window.
+        /// When one packet may exceed the window.
         beyond_window: BeyondWindow,
     }
 );
@@ -83,7 +83,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Whether chunks that came from another path report chunks of their new path missing (`dreibholz-asymmetric`
+    /// Whether rescheduled chunks count as missing reports on their new path (`dreibholz-asymmetric`
     /// sections III-C and IV-D; INET `cmtSmartFastRTX`).
     SmartFastRtx {
         /// Yes, even if it acknowledges the original (RFC 9260).
@@ -118,7 +118,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// What a SACK proves that may have arrived after a later one, which took a faster path (`sarwar` section IV and fig. 6).
+    /// Interpretation of a SACK that may have been reordered behind a later one on a faster path (`sarwar` section IV and fig. 6).
     StaleSack {
         /// SACKs below the cumulative ack are dropped. One with an equal cumulative ack updates the
         /// peer's receive window; chunks that it no longer acknowledges count as reneged if it also

@@ -27,7 +27,7 @@ policy_group!(
     Policies {
         /// Fast retransmit.
         fast_retransmit: FastRetransmit,
-        /// When windows grow.
+        /// When congestion windows grow.
         cwnd_update: CwndUpdate,
         /// Delayed acknowledgement.
         delayed_ack: DelayedAck,
@@ -35,25 +35,25 @@ policy_group!(
         fast_recovery: FastRecoveryScope,
         /// Paths on which INIT is sent.
         handshake: HandshakePaths,
-        /// Order of paths for new data.
+        /// Path scheduler.
         path_order: PathOrder,
-        /// How much each path takes at a time.
+        /// How much each path sends at a time.
         path_fill: PathFill,
-        /// Where retransmissions go.
+        /// Paths of retransmissions.
         retransmission: Retransmission,
         /// When a path fails.
         failover: Failover,
         /// Which buffers are split between paths.
         buffer_split: BufferSplit,
-        /// By which bytes they are split.
+        /// Bytes that are compared with the shares.
         buffer_split_by: BufferSplitBy,
-        /// How large the shares are.
+        /// Sizes of the shares.
         buffer_split_shares: BufferSplitShares,
         /// When an application that found the send buffer full is notified of free space.
         send_room_notice: SendRoomNotice,
-        /// Whether new data keeps off paths on which it would block the buffers.
+        /// Whether new data avoids paths on which it would block the buffers.
         blocking_estimation: BlockingEstimation,
-        /// Whether new data keeps off paths on which it would arrive when all else has.
+        /// Whether the last data avoids paths on which it would arrive last.
         earliest_completion: EarliestCompletion,
         /// Copies of data on a second path.
         data_copies: DataCopies,
@@ -68,7 +68,7 @@ policy_group!(
         tail_reinjection: TailReinjection,
         /// Whether paths that are silent at the tail are probed.
         tail_probe: TailProbes,
-        /// Whether chunks from other paths report chunks missing.
+        /// Whether rescheduled chunks count as missing reports.
         smart_fast_rtx: SmartFastRtx,
         /// What restarts T3-rtx.
         t3_restart: T3Restart,
@@ -76,33 +76,33 @@ policy_group!(
         advertised_window: AdvertisedWindow,
         /// Non-renegable acknowledgement.
         nr_sack: NrSack,
-        /// Whether the receiver takes acknowledgements back.
+        /// Whether the receiver reneges.
         reneging: Reneging,
         /// Whether the sender learns a limit of the peer on chunks above a gap.
         peer_reorder_limit: PeerReorderLimit,
-        /// Chunks that wait above a gap beyond which this receiver drops what lies higher, as usrsctp does beyond 512. `None`: none.
+        /// Limit on chunks above a gap beyond which this receiver drops further ones, as usrsctp does beyond 512. `None`: no limit.
         simulated_reorder_limit: Option<u32>,
         /// Reports of damaged packets.
         packet_drop_report: PacketDropReport,
         /// Which chunks the peer must authenticate.
         authenticated_chunks: AuthenticatedChunks,
-        /// Where SACKs go.
+        /// Paths of SACKs.
         sack_path: SackPath,
-        /// What measures round-trip times.
+        /// SACKs that measure round-trip times.
         rtt_sample: RttSample,
-        /// What control chunks tell of them.
+        /// How answers to control chunks count as measurements.
         control_rtt: ControlRtt,
-        /// When data asks for its SACK at once.
+        /// When data requests an immediate SACK.
         sack_request: SackRequest,
-        /// What reordered SACKs prove.
+        /// Interpretation of reordered SACKs.
         stale_sack: StaleSack,
-        /// Limit on bursts.
+        /// Burst limit.
         burst: Burst,
-        /// Spacing of packets.
+        /// Pacing.
         pacing: Pacing,
         /// Congestion control.
         congestion: CongestionAlgorithm,
-        /// Which paths share a bottleneck, for coupled congestion control.
+        /// Paths that share a bottleneck, for coupled congestion control.
         path_groups: PathGroups,
         /// Congestion windows.
         window: Window,
@@ -110,15 +110,15 @@ policy_group!(
         rto: Rto,
         /// Reliability of messages for which none is set.
         partial_reliability: PartialReliability,
-        /// Order of streams.
+        /// Stream scheduler.
         stream_scheduler: StreamScheduler,
-        /// Whether streams may begin anew, and be added.
+        /// Whether streams may be reset and added.
         stream_reconfiguration: StreamReconfiguration,
         /// Whether addresses may be added and deleted.
         address_reconfiguration: AddressReconfiguration,
         /// Whether queues may mark data instead of dropping it.
         explicit_congestion_notification: ExplicitCongestionNotification,
-        /// Whether fragments of messages of different streams alternate.
+        /// Whether fragments of messages of different streams are interleaved.
         message_interleaving: MessageInterleaving,
         /// Size of the send buffer.
         send_buffer: BufferSize,

@@ -1,4 +1,4 @@
-//! Which path carries what, and when a path fails.
+//! Paths of new data and retransmissions, and failure of paths.
 
 use super::{policy_enum, policy_group};
 use crate::Duration;
@@ -20,7 +20,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// In which order paths are asked to carry new data (INET `cmtSendAllComparisonFunction`).
+    /// Order in which the scheduler offers new data to the paths (INET `cmtSendAllComparisonFunction`).
     PathOrder {
         /// Only the primary path, or an alternate path while it has failed (RFC 9260 section 6.4).
         Primary = "primary",
@@ -46,7 +46,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// How much one path takes before the next one has its turn.
+    /// How much one path sends before the next one has its turn.
     PathFill {
         /// One packet.
         PacketByPacket = "packet-by-packet",
@@ -60,7 +60,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Which path a retransmission takes (`iyengar` section IV; ns-2 `cmtRtxPolicy_`).
+    /// Path of a retransmission (`iyengar` section IV; ns-2 `cmtRtxPolicy_`).
     RetransmissionPath {
         /// The path of the lost transmission, while it is active (RTX-SAME).
         Same = "same",
@@ -119,7 +119,7 @@ policy_enum!(
 );
 
 policy_group!(
-    /// Where retransmissions go.
+    /// Paths of retransmissions.
     Retransmission {
         /// After missing reports.
         fast: RetransmissionPath,
@@ -127,9 +127,9 @@ policy_group!(
         timer: RetransmissionPath,
         /// After a T3 timeout of a chunk that was retransmitted before.
         repeated: RepeatedTimeout,
-        /// When the chosen path has no window.
+        /// If the congestion window of the chosen path is full.
         no_window: NoWindow,
-        /// How loss rates are known.
+        /// Where loss rates come from.
         loss_rate: LossRateSource,
     }
 );
@@ -169,7 +169,7 @@ policy_group!(
         /// papers' 0: at the first).
         pf_threshold: u32,
         /// PSMR: the primary path is replaced by its alternate, which becomes the primary, when its consecutive timeouts
-        /// exceed this (RFC 7829 section 5); `None` never gives it up.
+        /// exceed this (RFC 7829 section 5); `None`: never.
         primary_switchover: Option<u32>,
         /// What happens when every path is potentially failed.
         all_pf: AllPf,

@@ -1,11 +1,11 @@
-//! How policies with a choice are written down: one definition gives the type, the names in files and the reference.
+//! Definition of policies with named values: one macro gives the type, the names in files and the reference.
 
 /// One value of a policy, for reference pages and help texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PolicyValue {
     /// The name in files and on the command line.
     pub name: &'static str,
-    /// What it means, and the names that papers and other tools have for it.
+    /// Meaning, and names in papers and other tools.
     pub meaning: &'static str,
 }
 
@@ -34,7 +34,7 @@ macro_rules! policy_enum {
     };
 }
 
-/// Derives what every group of keys has.
+/// Derives the traits of every group of keys.
 macro_rules! policy_group {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $type:ty),+ $(,)? }) => {
         $(#[$doc])*
@@ -47,7 +47,7 @@ macro_rules! policy_group {
 
 pub(super) use {policy_enum, policy_group};
 
-/// Reads a number that must not be 0, so that a complaint about another value names the numbers that do.
+/// Reads a number that must not be 0, so that an error about another value names the valid ones.
 #[cfg(feature = "serde")]
 pub(super) fn positive<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
     use serde::Deserialize;
@@ -55,7 +55,7 @@ pub(super) fn positive<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Res
     core::num::NonZeroU8::deserialize(deserializer).map(core::num::NonZeroU8::get)
 }
 
-/// How a time that may be `"off"` stands in files.
+/// Format of a time that may be `"off"`.
 #[cfg(feature = "serde")]
 pub(super) mod or_off {
     use alloc::string::String;
@@ -88,7 +88,7 @@ pub(super) mod or_off {
     }
 }
 
-/// What [`or_off`] reads, for schemas.
+/// Type of [`or_off`], for schemas.
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
@@ -96,11 +96,11 @@ pub(super) mod or_off {
 pub(super) enum TimeOrOff {
     /// None.
     Off(Off),
-    /// So long.
+    /// A time.
     Time(crate::Duration),
 }
 
-/// The word for none.
+/// The name for none.
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 #[allow(dead_code)]

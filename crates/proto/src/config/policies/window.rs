@@ -31,7 +31,7 @@ policy_enum!(
 );
 
 impl CongestionAlgorithm {
-    /// Whether it couples the windows of a group of paths.
+    /// Whether it couples the paths of a group.
     pub fn couples(self) -> bool {
         match self {
             Self::Rfc9260 | Self::Uncoupled | Self::Cubic | Self::Bbr => false,
@@ -39,7 +39,7 @@ impl CongestionAlgorithm {
         }
     }
 
-    /// Whether it wants to know how fast paths deliver, beside what they acknowledge.
+    /// Whether it uses samples of the delivery rate.
     pub(crate) fn samples_rates(self) -> bool {
         match self {
             Self::Cubic | Self::Bbr => true,
@@ -50,7 +50,7 @@ impl CongestionAlgorithm {
 }
 
 policy_enum!(
-    /// Explicit congestion notification (ECN, draft-stewart-tsvwg-sctpecn), when both sides have it.
+    /// Explicit congestion notification (ECN, draft-stewart-tsvwg-sctpecn), if both sides support it.
     ExplicitCongestionNotification {
         /// Neither offered nor used: only losses signal congestion.
         Off = "off",
@@ -60,7 +60,7 @@ policy_enum!(
     }
 );
 
-/// Limit on bursts: n units beyond the flight size.
+/// Burst limit: n units beyond the flight size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -82,7 +82,7 @@ pub enum Burst {
     MaxBurstFromRetransmission(u32),
     /// A larger window is cut to flight + n units (INET `useItOrLoseIt`; Allman, Blanton 2005).
     UseItOrLoseIt(u32),
-    /// The same, and the slow-start threshold takes what the window was (INET `congestionWindowLimiting`).
+    /// The same, and the slow-start threshold becomes the old window (INET `congestionWindowLimiting`).
     CongestionWindowLimiting(u32),
     /// No limit.
     Off,
@@ -101,7 +101,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// Which bytes count against a window.
+    /// Bytes of a chunk that count against congestion windows.
     BytesCounted {
         /// DATA chunk header, user data and padding (RFC 9260 section 7.2).
         WithHeader = "with-header",
@@ -155,7 +155,7 @@ policy_enum!(
 );
 
 policy_enum!(
-    /// What happens to the window of a path that sends nothing (RFC 9260 section 7.2.1).
+    /// What happens to the window of an idle path (RFC 9260 section 7.2.1).
     IdleRule {
         /// It is halved per RTO, but not below 4 PMDCS; the slow-start threshold keeps the old
         /// value.
@@ -163,7 +163,7 @@ policy_enum!(
         /// It returns to its initial value after one RTO if it is larger (INET; RFC 5681 section
         /// 4.1).
         Reset = "reset",
-        /// It stays.
+        /// It does not change.
         Keep = "keep",
     }
 );
@@ -178,8 +178,7 @@ policy_enum!(
     }
 );
 
-/// Congestion window that a path begins with; the paths of a group share it under RPv1 and RPv2, with one unit for each at
-/// least.
+/// Initial congestion window of a path; under RPv1 and RPv2 the paths of a group share it, with at least one unit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -206,7 +205,7 @@ pub enum InitialCwnd {
     serde(rename_all = "kebab-case")
 )]
 pub enum InitialSsthresh {
-    /// The receive window that the peer announced in the handshake.
+    /// The receive window that the peer advertised in the handshake.
     PeerWindow,
     /// This many bytes.
     Bytes(u64),
@@ -223,27 +222,27 @@ pub enum InitialSsthresh {
     serde(deny_unknown_fields)
 )]
 pub struct Window {
-    /// Window at the start.
+    /// Initial window.
     pub initial_cwnd: InitialCwnd,
-    /// Slow-start threshold at the start.
+    /// Initial slow-start threshold.
     pub initial_ssthresh: InitialSsthresh,
-    /// What the formulas take for one MTU.
+    /// Value that the formulas use for one MTU.
     pub unit: WindowUnit,
     /// Smallest slow-start threshold, in units (4: RFC 9260; 2: RFC 2960; 1: coupled control, INET `rpMinCwnd`). RPv1 takes
     /// the path's share of it, but not less than one unit.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "super::values::positive"))]
     pub ssthresh_floor_mtu: u8,
-    /// Which bytes count.
+    /// Bytes that count.
     pub bytes_counted: BytesCounted,
-    /// What a SACK in slow start allows.
+    /// Growth per SACK in slow start.
     pub slow_start: SlowStart,
-    /// Which bytes count in congestion avoidance.
+    /// Bytes that count in congestion avoidance.
     pub avoidance: AvoidanceBytes,
-    /// Whether it grows in fast recovery.
+    /// Whether the window grows in fast recovery.
     pub recovery_growth: RecoveryGrowth,
-    /// What is sent during fast recovery.
+    /// What a path sends during fast recovery.
     pub reduction: Reduction,
-    /// What idling does.
+    /// Effect of idle time.
     pub idle: IdleRule,
 }
 
@@ -262,7 +261,7 @@ pub struct Rto {
     pub min: Duration,
     /// RTO.Max.
     pub max: Duration,
-    /// Least time by which the timeout is above the smoothed round-trip time.
+    /// Minimum difference between the timeout and the smoothed round-trip time.
     pub margin: Duration,
     /// RTO.Alpha: weight of a new sample in the smoothed round-trip time.
     pub alpha: f64,
@@ -272,7 +271,7 @@ pub struct Rto {
     pub data_before_confirmation: DataBeforeConfirmation,
 }
 
-/// Which paths are taken to share a bottleneck: coupled congestion control takes a share of the capacity per group.
+/// Paths that are assumed to share a bottleneck: coupled congestion control takes one share of the capacity per group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -362,7 +361,7 @@ mod tests {
                 assert_eq!(groups.group_of(a) == groups.group_of(b), coupled, "{groups:?} {a} {b}");
             }
         }
-        // Beyond the list, each for itself, also apart from a group of the same number.
+        // Each path beyond the list is a group of its own, even if a group has the same number.
         assert_ne!(listed.group_of(3), listed.group_of(4));
         assert_ne!(listed.group_of(3), listed.group_of(2));
     }

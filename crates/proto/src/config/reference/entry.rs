@@ -1,4 +1,4 @@
-//! What an entry of the reference says.
+//! Entries of the reference.
 
 use crate::config::PolicyValue;
 
@@ -7,26 +7,26 @@ use crate::config::PolicyValue;
 pub struct PolicyKey {
     /// Its name, with dots between the steps (`delayed_ack.packets`).
     pub key: &'static str,
-    /// Who changes it.
+    /// Level of the users who change it.
     pub level: PolicyLevel,
     /// The side that acts on it.
     pub side: PolicySide,
-    /// What it decides.
+    /// Meaning.
     pub meaning: &'static str,
     /// Where it is defined: RFC, draft or paper with section.
     pub source: &'static str,
-    /// What it can be.
+    /// Possible values.
     pub values: PolicyValues,
 }
 
-/// Who changes a key.
+/// Level of the users who change a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyLevel {
     /// Users and programs, for their traffic.
     User,
     /// Operators, for their hosts and networks.
     Operator,
-    /// Researchers, to compare mechanisms. Other users leave it as the preset has it.
+    /// Researchers, to compare mechanisms. Other users keep the value of the preset.
     Research,
 }
 
@@ -86,18 +86,18 @@ pub(super) const fn research(side: PolicySide) -> Role {
     (PolicyLevel::Research, side)
 }
 
-/// What a key can be.
+/// Possible values of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum PolicyValues {
     /// One of these names.
     Choice(&'static [PolicyValue]),
-    /// One of these names, or, where an example has `{ name = parameter }`, a name with a parameter.
+    /// One of these names, with a parameter if the example has the form `{ name = parameter }`.
     Parameterized(&'static [PolicyExample]),
     /// A number or quantity.
     Quantity {
-        /// What is counted or measured, with its bounds.
+        /// Unit and bounds.
         what: &'static str,
-        /// An example as it stands in a file.
+        /// An example, as written in a file.
         example: &'static str,
     },
 }
@@ -107,7 +107,7 @@ pub enum PolicyValues {
 pub struct PolicyExample {
     /// Name and meaning.
     pub value: PolicyValue,
-    /// How it stands in a file (`{ max-burst = 4 }`, `"off"`).
+    /// The value as written in a file (`{ max-burst = 4 }`, `"off"`).
     pub example: &'static str,
 }
 
@@ -122,7 +122,7 @@ pub(super) const fn choice(
     PolicyKey { key, level, side, meaning, source, values: PolicyValues::Choice(values) }
 }
 
-/// A key of which values may have a parameter.
+/// A key whose values may have a parameter.
 pub(super) const fn parameterized(
     key: &'static str,
     (level, side): Role,

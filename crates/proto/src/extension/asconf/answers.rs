@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 
 use polypath_wire::{Causes, Parameter, Parameters};
 
-/// AsconfAnswers that are kept for chunks that come again. A peer may put several chunks into a packet that it repeats (section 5.5).
+/// Number of answers that are kept for repeated chunks. A peer may repeat a packet with several chunks (section 5.5).
 const MOST_KEPT: usize = 4;
 
-/// Bytes of answers in a chunk, so that it fits any path.
+/// Maximum size of the answers in a chunk in bytes, so that it fits any path.
 const MOST_BYTES: usize = 448;
 
-/// What is to be made of a chunk.
+/// How to treat a chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum AsconfTurn {
     /// It is the next one (rule E4).
@@ -22,7 +22,7 @@ pub(crate) enum AsconfTurn {
     Discard,
 }
 
-/// The numbers of the peer's chunks, and what they were answered.
+/// Serial numbers of the peer's chunks, and their answers.
 #[derive(Debug)]
 pub(crate) struct AsconfAnswers {
     last_serial: u32,
@@ -31,12 +31,12 @@ pub(crate) struct AsconfAnswers {
 }
 
 impl AsconfAnswers {
-    /// Of a peer whose first TSN is `initial_tsn`, which is its first serial number, too.
+    /// State for a peer whose first TSN is `initial_tsn`, which is also its first serial number.
     pub(crate) fn new(initial_tsn: u32) -> Self {
         Self { last_serial: initial_tsn.wrapping_sub(1), kept: VecDeque::new() }
     }
 
-    /// What to do with a chunk of this number.
+    /// How to treat a chunk with this serial number.
     pub(crate) fn turn(&self, serial: u32) -> AsconfTurn {
         if serial == self.last_serial.wrapping_add(1) {
             return AsconfTurn::Next;
@@ -46,7 +46,7 @@ impl AsconfAnswers {
         kept.map_or(AsconfTurn::Discard, |answer| AsconfTurn::Again(answer.clone()))
     }
 
-    /// The next chunk was answered with `parameters`.
+    /// Records `parameters` as the answer to the next chunk.
     pub(crate) fn keep(&mut self, parameters: Parameters<'static>) {
         self.last_serial = self.last_serial.wrapping_add(1);
         if self.kept.len() >= MOST_KEPT {
@@ -56,7 +56,7 @@ impl AsconfAnswers {
     }
 }
 
-/// The parameters of an ASCONF-ACK, while requests are worked off.
+/// The parameters of an ASCONF-ACK under construction.
 #[derive(Debug, Default)]
 pub(crate) struct AsconfResponses {
     list: Vec<(u32, Option<Causes<'static>>)>,
@@ -64,14 +64,14 @@ pub(crate) struct AsconfResponses {
 }
 
 impl AsconfResponses {
-    /// A request was granted. Before anything was refused that need not be said (rule A7).
+    /// Adds a granted request. Before the first refusal, this need not be reported (rule A7).
     pub(crate) fn granted(&mut self, correlation_id: u32) {
         if !self.list.is_empty() {
             self.push(correlation_id, None);
         }
     }
 
-    /// A request was refused, or not understood.
+    /// Adds a refused or unrecognised request.
     pub(crate) fn refused(&mut self, correlation_id: u32, causes: Causes<'static>) {
         self.push(correlation_id, Some(causes));
     }
@@ -81,7 +81,7 @@ impl AsconfResponses {
         self.list.push((correlation_id, causes));
     }
 
-    /// Whether no more answers fit. What is asked for behind that is not done, which the silence says.
+    /// Whether no more answers fit. Further requests are not performed, which their missing answers say.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes >= MOST_BYTES
     }

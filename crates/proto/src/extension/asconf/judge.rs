@@ -1,4 +1,4 @@
-//! What a request of the peer may do (RFC 5061 sections 4.2 and 5.3).
+//! Decisions about requests of the peer (RFC 5061 sections 4.2 and 5.3).
 
 use core::net::IpAddr;
 
@@ -8,31 +8,31 @@ use crate::AddressChange;
 use crate::types::AddressList;
 use crate::types::address_scope::{is_meaningful, is_this_host};
 
-/// What is known when a request is judged.
+/// State that the decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation<'a> {
-    /// Where the packet came from.
+    /// Source of the packet.
     pub(crate) source: IpAddr,
     /// Addresses of the peer.
     pub(crate) peer: &'a [IpAddr],
     /// Addresses of this side.
     pub(crate) local: &'a [IpAddr],
-    /// Whether one more address can have a path.
+    /// Whether another address can get a path.
     pub(crate) has_room: bool,
 }
 
-/// What is to be done.
+/// A decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum AddressVerdict {
-    /// Nothing: it is so already.
+    /// Nothing: the request is already fulfilled.
     Nothing,
-    /// The address is the peer's, too.
+    /// Add the address to the peer's.
     Add(IpAddr),
-    /// These are the peer's no longer.
+    /// Remove these addresses.
     Delete(AddressList),
-    /// The peer prefers the address.
+    /// Make the address the primary one.
     Prefer(IpAddr),
-    /// Nothing: the peer must not have it.
+    /// Refuse.
     Refuse(Refusal),
 }
 
@@ -43,15 +43,15 @@ pub(crate) enum Refusal {
     LastAddress,
     /// It would delete the source of the packet (rule F8).
     SourceAddress,
-    /// There are as many paths as may be (rule F9), or something before it was refused (rule F11).
+    /// The number of paths is at its maximum (rule F9), or an earlier request was refused (rule F11).
     Shortage,
-    /// Nothing can be sent there.
+    /// The address is unusable.
     Unresolvable,
     /// The address is one of ours.
     NotAuthorized,
 }
 
-/// Judges a request. An unspecified address stands for the source of the packet.
+/// Decides about a request. An unspecified address stands for the source of the packet.
 pub(crate) fn judge(change: AddressChange, address: IpAddr, it: &Situation<'_>) -> AddressVerdict {
     let named = if address.is_unspecified() { it.source } else { address };
     match change {
@@ -68,7 +68,7 @@ fn add(address: IpAddr, it: &Situation<'_>) -> AddressVerdict {
     if it.peer.contains(&address) {
         AddressVerdict::Nothing
     } else if it.local.contains(&address) && !is_this_host(it.source, it.local) {
-        // It would make us talk to ourselves.
+        // This side would send to itself.
         AddressVerdict::Refuse(Refusal::NotAuthorized)
     } else if !is_meaningful(address, it.source)
         || !families.any(|is_ipv4| is_ipv4 == address.is_ipv4())
@@ -83,7 +83,7 @@ fn add(address: IpAddr, it: &Situation<'_>) -> AddressVerdict {
 
 fn delete(address: IpAddr, it: &Situation<'_>) -> AddressVerdict {
     match it.peer {
-        // A peer whose addresses a translator hides means one that was never seen here.
+        // A peer behind an address translator may name an address that was never seen here.
         peer if !peer.contains(&address) => AddressVerdict::Nothing,
         [_] => AddressVerdict::Refuse(Refusal::LastAddress),
         _ if address == it.source => AddressVerdict::Refuse(Refusal::SourceAddress),
@@ -100,7 +100,7 @@ fn delete_all_others(it: &Situation<'_>) -> AddressVerdict {
 }
 
 impl Refusal {
-    /// The cause that goes into the answer to a request (RFC 5061 section 4.3).
+    /// The error cause in the answer to a request (RFC 5061 section 4.3).
     pub(crate) fn causes(
         self,
         change: AddressChange,

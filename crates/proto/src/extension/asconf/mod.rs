@@ -1,9 +1,9 @@
-//! Dynamic address reconfiguration (ASCONF, RFC 5061): either side adds and deletes addresses of its own, and names the one that the
-//! other is to prefer.
+//! Dynamic address reconfiguration (ASCONF, RFC 5061): either side adds and deletes addresses of its own, and names its preferred
+//! one.
 //!
-//! One chunk of each side is in flight at a time ([`requests`]). The peer's chunks are answered once; one that comes again gets the
-//! same answer ([`answers`]). What a request of the peer may do is decided by [`judge()`]. An address that the peer has added gets
-//! three packets before it has answered ([`trial`]).
+//! One chunk of each side is in flight at a time ([`requests`]). The peer's chunks are answered once; a repeated one gets the
+//! same answer ([`answers`]). [`judge()`] decides about requests of the peer. An address that the peer has added gets
+//! three packets until it has answered ([`trial`]).
 
 pub(crate) mod answers;
 pub(crate) mod judge;
@@ -21,7 +21,7 @@ pub(crate) use trial::Trials;
 
 use crate::AddressChange;
 
-/// The parameter that asks for a change.
+/// The parameter that requests a change.
 pub(crate) fn parameter(
     change: AddressChange,
     correlation_id: u32,
@@ -34,7 +34,7 @@ pub(crate) fn parameter(
     }
 }
 
-/// What a parameter asks for: its correlation identifier, the change, and the address.
+/// Content of a parameter: its correlation identifier, the change, and the address.
 pub(crate) fn request_in(parameter: &Parameter<'_>) -> Option<(u32, AddressChange, IpAddr)> {
     match *parameter {
         Parameter::AddIp { correlation_id, address } => {
@@ -50,7 +50,7 @@ pub(crate) fn request_in(parameter: &Parameter<'_>) -> Option<(u32, AddressChang
     }
 }
 
-/// 0.0.0.0 or `::`, which stands for where the packet comes from.
+/// 0.0.0.0 or `::`, which stands for the source of the packet.
 pub(crate) fn wildcard(like: IpAddr) -> IpAddr {
     match like {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

@@ -9,48 +9,48 @@ use smallvec::SmallVec;
 use super::{parameter, wildcard};
 use crate::{AddressChange, Instant, PathId};
 
-/// Most requests that wait for the chunk in flight; the user gets no more.
+/// Maximum number of requests that wait for the chunk in flight; further ones of the user are rejected.
 const MAX_WAITING: usize = 32;
 
-/// Most requests in a chunk, which then fits any path.
+/// Maximum number of requests in a chunk, so that it fits any path.
 const MAX_IN_CHUNK: usize = 8;
 
-/// What this side asks for.
+/// A request of this side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AddressRequest {
     pub(crate) change: AddressChange,
-    /// An address of this side. To delete by the source: the one that stays.
+    /// An address of this side. When deleting by the source: the remaining one.
     pub(crate) address: IpAddr,
-    /// The wildcard address is sent, and the packet comes from the address: behind a translator the peer sees another one.
+    /// Send the wildcard address, in a packet from this address: behind an address translator the peer sees another one.
     pub(crate) by_source: bool,
 }
 
 /// How a request ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ChangeOutcome {
-    /// The peer has done it.
+    /// The peer has performed it.
     Done,
-    /// The peer has not, for this cause (its code); `None` if it named none.
+    /// The peer has refused it with this error cause; `None` if it gave none.
     Refused(Option<u16>),
 }
 
-/// What an ASCONF-ACK means.
+/// Meaning of an ASCONF-ACK.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum AsconfAcked {
     /// It answers a chunk that was answered before.
     Stale,
-    /// It answers what was not sent yet: the association must end (rule F0).
+    /// It answers a chunk that was not sent yet: the association must be aborted (rule F0).
     Illegal,
-    /// What became of the requests in the chunk in flight, which had gone over this path.
+    /// Outcomes of the requests in the chunk in flight, and the path that the chunk had taken.
     Ended(PathId, SmallVec<[(AddressRequest, ChangeOutcome); 2]>),
 }
 
-/// Where the next chunk may come from.
+/// Allowed sources of the next chunk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Origin {
-    /// From nowhere else.
+    /// Only this address.
     pub(crate) only: Option<IpAddr>,
-    /// Not from these (rule F6).
+    /// Any but these (rule F6).
     pub(crate) never: SmallVec<[IpAddr; 2]>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct ChangeRequests {
     refused: RefusedKinds,
 }
 
-/// What the peer does not know (rules A9, F3a and F3b).
+/// Requests that the peer does not support (rules A9, F3a and F3b).
 #[derive(Clone, Copy, Default, Debug)]
 struct RefusedKinds {
     /// To add and to delete.
@@ -100,7 +100,7 @@ impl AddressRequest {
 }
 
 impl ChangeRequests {
-    /// Of an association whose first TSN is `initial_tsn`, which is the first serial number, too (rule A2).
+    /// State of an association whose first TSN is `initial_tsn`, which is also the first serial number (rule A2).
     pub(crate) fn new(initial_tsn: u32) -> Self {
         Self {
             next_serial: initial_tsn,
@@ -111,7 +111,7 @@ impl ChangeRequests {
         }
     }
 
-    /// Whether the peer does what is asked of it, as far as is known.
+    /// Whether the peer is assumed to support the request.
     pub(crate) fn may_ask_for(&self, change: AddressChange) -> bool {
         match change {
             AddressChange::Added | AddressChange::Removed => !self.refused.changes,
@@ -119,7 +119,7 @@ impl ChangeRequests {
         }
     }
 
-    /// Takes a request. Returns whether there was room.
+    /// Queues a request. Returns whether there was room.
     pub(crate) fn push(&mut self, request: AddressRequest) -> bool {
         let fits = self.waiting.len() < MAX_WAITING && self.may_ask_for(request.change);
         if fits {
@@ -128,7 +128,7 @@ impl ChangeRequests {
         fits
     }
 
-    /// Takes back what waits and would be undone by `request`. Returns whether there was such a request.
+    /// Cancels the waiting request that `request` would undo. Returns whether there was one.
     pub(crate) fn take_back(&mut self, request: AddressRequest) -> bool {
         let undone = self.waiting.iter().rposition(|waiting| request.undoes(waiting));
         undone.and_then(|index| self.waiting.remove(index)).is_some()
@@ -146,7 +146,7 @@ impl ChangeRequests {
         self.flight.is_none() && !self.waiting.is_empty()
     }
 
-    /// Where the next chunk, or the one in flight, may come from.
+    /// Allowed sources of the next chunk, or of the one in flight.
     pub(crate) fn origin(&self) -> Origin {
         match &self.flight {
             Some(flight) => origin_of(flight.batch.iter().map(|(_, request)| request)),
@@ -154,7 +154,7 @@ impl ChangeRequests {
         }
     }
 
-    /// How many of the requests that wait go into one chunk, which comes from one address.
+    /// Number of waiting requests that fit the next chunk, which has one source.
     fn batch_len(&self) -> usize {
         let mut len = 0;
         for request in self.waiting.iter().take(MAX_IN_CHUNK) {
@@ -174,7 +174,7 @@ impl ChangeRequests {
         len
     }
 
-    /// The next chunk, for `path` and an answer by `due`. `known` is an address of this side that the peer knows.
+    /// The next chunk, for `path`, with an answer expected by `due`. `known` is an address of this side that the peer knows.
     pub(crate) fn send(
         &mut self,
         path: PathId,
@@ -214,21 +214,21 @@ impl ChangeRequests {
         self.flight.as_ref().map(|flight| flight.path)
     }
 
-    /// T-4 has expired: the same chunk again, on `path` (rules B4 and B5).
+    /// Repeats the chunk on `path` when T-4 has expired (rules B4 and B5).
     pub(crate) fn repeat(&mut self, path: PathId, due: Instant) -> Option<Asconf<'static>> {
         let flight = self.flight.as_mut()?;
         (flight.path, flight.due) = (path, due);
         Some(Asconf { serial: flight.serial, parameters: flight.parameters.clone() })
     }
 
-    /// It waits for a path.
+    /// The chunk waits for a path.
     pub(crate) fn put_off(&mut self, due: Instant) {
         if let Some(flight) = &mut self.flight {
             flight.due = due;
         }
     }
 
-    /// An ASCONF-ACK arrived (rules A5 to A8).
+    /// Processes an ASCONF-ACK (rules A5 to A8).
     pub(crate) fn on_ack(&mut self, serial: u32, answers: &Parameters<'_>) -> AsconfAcked {
         if serial.wrapping_sub(self.next_serial) < 1 << 31 {
             return AsconfAcked::Illegal;
@@ -239,7 +239,7 @@ impl ChangeRequests {
         let mut has_failed = false;
         let ended = flight.batch.into_iter().map(|(id, request)| {
             let answer = answers.into_iter().find_map(|answer| outcome_in(&answer, id));
-            // Without a word, what stands before the first failure was done, and nothing behind it.
+            // Requests without an answer succeeded before the first failure, and failed after it.
             let unsaid =
                 if has_failed { ChangeOutcome::Refused(None) } else { ChangeOutcome::Done };
             let outcome = answer.unwrap_or(unsaid);
@@ -255,7 +255,7 @@ impl ChangeRequests {
         AsconfAcked::Ended(flight.path, ended.collect())
     }
 
-    /// The peer does not know the chunk (rule A9). Gives what was asked for.
+    /// Handles a peer that does not know the chunk (rule A9). Returns the requests.
     pub(crate) fn on_unknown_chunk(&mut self) -> SmallVec<[AddressRequest; 4]> {
         self.refused = RefusedKinds { changes: true, primary: true };
         let sent = self.flight.take().map(|flight| flight.batch).unwrap_or_default();
@@ -278,7 +278,7 @@ fn origin_of<'a>(requests: impl Iterator<Item = &'a AddressRequest>) -> Origin {
     origin
 }
 
-/// What an answer says of the request with this correlation identifier.
+/// The answer to the request with this correlation identifier.
 fn outcome_in(answer: &Parameter<'_>, id: u32) -> Option<ChangeOutcome> {
     match answer {
         Parameter::SuccessIndication { correlation_id } if *correlation_id == id => {

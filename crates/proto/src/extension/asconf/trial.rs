@@ -1,25 +1,25 @@
-//! Addresses that the peer has added and that have not answered: what may be sent there.
+//! Limits of packets to addresses that the peer has added and that have not answered.
 //!
-//! A peer can name whose address it likes. Its heartbeats prove nothing, since it can forge their source; so a victim gets few
-//! packets (RFC 5062 section 4; RFC 9260 section 5.4 would allow six of ours, then one in half a minute, and any number of answers).
-//! That an address is deleted and added again gives it no more. A host that is there all the same is found by two more packets per path, a
-//! HEARTBEAT and an answer if it asks at the same time, a minute later, then after two, four, and every eight minutes, or by what
-//! comes from it.
+//! A peer can add the address of a victim. Its heartbeats prove nothing, since their source can be forged. The victim therefore gets few
+//! packets (RFC 5062 section 4; RFC 9260 section 5.4 would allow six of ours, then one in half a minute, and any number of answers),
+//! and no more if the address is deleted and added again. A real host is found by two more packets per path (a HEARTBEAT, and an
+//! answer if it probes at the same time) after one minute, then after two, four, and every eight minutes, or by the packets that it
+//! sends.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use crate::{Duration, Instant};
 
-/// Packets that go to an address before it has answered.
+/// Packets to an address before it has answered.
 pub(crate) const MOST_PROBES: u8 = 3;
 
-/// After this time the address may be somebody else's, or be reachable by now. It doubles with each packet that is tried.
+/// Time after which the address may have another owner, or may have become reachable. It doubles with each attempt.
 const PAUSE: Duration = Duration::from_secs(60);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(8 * 60);
 
-/// Addresses on trial at a time; no more are added.
+/// Maximum number of addresses on trial.
 const MOST_ADDRESSES: usize = 16;
 
 /// The addresses on trial.
@@ -35,13 +35,13 @@ struct Trial {
 }
 
 impl Trials {
-    /// Whether one more address may be added.
+    /// Whether another address may be added.
     pub(crate) fn have_room(&mut self, now: Instant, address: IpAddr) -> bool {
         self.0.retain(|trial| trial.address == address || now.since(trial.since) < trial.pause);
         self.0.len() < MOST_ADDRESSES || self.find(address).is_some()
     }
 
-    /// The peer has added an address.
+    /// Adds an address of the peer.
     pub(crate) fn begin(&mut self, now: Instant, address: IpAddr) {
         if self.find(address).is_some() {
             self.renew(now, address);
@@ -50,7 +50,7 @@ impl Trials {
         }
     }
 
-    /// Something came from an address: it may be heard of again if its last packets are long ago. Returns whether it may.
+    /// Notes a packet from an address, which may be probed again if its last packets were sent long ago. Returns whether it may.
     pub(crate) fn renew(&mut self, now: Instant, address: IpAddr) -> bool {
         let Some(trial) = self.find(address) else { return false };
         let is_due = now.since(trial.since) >= PAUSE;
@@ -60,8 +60,8 @@ impl Trials {
         is_due
     }
 
-    /// Whether a HEARTBEAT and an answer may be tried on each of so many paths, where no more were left. `is_last`: there is no other path, and
-    /// the pause stays.
+    /// Whether an address without packets left may get a HEARTBEAT and an answer on each of a number of paths. `is_last`: there is no
+    /// other path, and the pause does not double.
     pub(crate) fn retry(
         &mut self,
         now: Instant,
@@ -78,7 +78,7 @@ impl Trials {
         is_due
     }
 
-    /// Whether a packet may go to an address, which counts.
+    /// Whether a packet may be sent to an address; counts it.
     pub(crate) fn take(&mut self, address: IpAddr) -> bool {
         let Some(trial) = self.find(address) else { return true };
         let may = trial.left > 0;
@@ -86,13 +86,13 @@ impl Trials {
         may
     }
 
-    /// Whether an address gets nothing more, and until when.
+    /// Whether an address gets no more packets, and until when.
     pub(crate) fn over_until(&self, address: IpAddr) -> Option<Instant> {
         let trial = self.0.iter().find(|trial| trial.address == address)?;
         (trial.left == 0).then_some(trial.since + trial.pause)
     }
 
-    /// An address has proved to be the peer's.
+    /// Removes an address that has proved to be the peer's.
     pub(crate) fn proved(&mut self, address: IpAddr) {
         self.0.retain(|trial| trial.address != address);
     }

@@ -7,16 +7,16 @@ use sha2::Sha256;
 /// An algorithm with its identifier (RFC 4895 section 3.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HmacAlgorithm {
-    /// Every endpoint has it.
+    /// Mandatory.
     Sha1,
-    /// The one that this side prefers.
+    /// Preferred by this side.
     Sha256,
 }
 
 /// Length of the longest code in bytes.
 pub(super) const MAX_CODE: usize = 32;
 
-/// A code under construction, or, before anything was put in, a key that is ready for use.
+/// A code under construction, or, before any input, a prepared key.
 #[derive(Clone)]
 pub(super) enum Code {
     Sha1(Hmac<Sha1>),
@@ -24,10 +24,10 @@ pub(super) enum Code {
 }
 
 impl HmacAlgorithm {
-    /// Those that this side accepts, the preferred one first.
+    /// The accepted algorithms, the preferred one first.
     pub(crate) const ALL: [Self; 2] = [Self::Sha256, Self::Sha1];
 
-    /// The one with this identifier.
+    /// The algorithm with this identifier.
     pub(crate) fn of_id(id: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.id() == id)
     }
@@ -50,7 +50,7 @@ impl HmacAlgorithm {
 }
 
 impl Code {
-    /// `None` for a key that cannot be, of which there is none.
+    /// `None` for an invalid key, which does not occur.
     pub(super) fn new(algorithm: HmacAlgorithm, key: &[u8]) -> Option<Self> {
         match algorithm {
             HmacAlgorithm::Sha1 => Hmac::new_from_slice(key).ok().map(Self::Sha1),
@@ -65,7 +65,7 @@ impl Code {
         }
     }
 
-    /// The code: so many bytes from the front.
+    /// The code, and its length in bytes.
     pub(super) fn finish(self) -> ([u8; MAX_CODE], usize) {
         let mut code = [0; MAX_CODE];
         let len = match self {
@@ -75,7 +75,7 @@ impl Code {
         (code, len)
     }
 
-    /// Whether that is the code. The comparison takes the same time wherever the first difference is.
+    /// Whether the codes are equal. The comparison takes constant time.
     pub(super) fn is(self, code: &[u8]) -> bool {
         match self {
             Self::Sha1(hmac) => hmac.verify_slice(code).is_ok(),

@@ -1,8 +1,8 @@
-//! Authenticated chunks (AUTH, RFC 4895): what both sides tell in the handshake, the keys that follow from it, and the
-//! codes of packets.
+//! Authenticated chunks (AUTH, RFC 4895): negotiation in the handshake, derived keys, and the codes of
+//! packets.
 //!
-//! A side tells a random number, the types of chunks that it accepts only if they are authenticated, and the algorithms
-//! that it knows ([`offer`]). What both told, and a key that they share, is the key of the codes ([`session`]).
+//! Each side sends a random number, the types of chunks that it accepts only if they are authenticated, and the algorithms
+//! that it supports ([`offer`]). The key of the codes consists of these parameters and a shared key ([`session`]).
 
 mod mac;
 mod offer;

@@ -1,4 +1,4 @@
-//! What a side tells in INIT or INIT ACK (RFC 4895 section 3), and what is believed of what the peer tells.
+//! Parameters of INIT and INIT ACK (RFC 4895 section 3), and the validation of the peer's.
 
 use alloc::vec::Vec;
 
@@ -12,25 +12,25 @@ use crate::config::{AuthDemand, ChunkTypes};
 /// Length of the random number in bytes (RFC 4895 section 3.1).
 const RANDOM_LEN: usize = 32;
 
-/// Most entries of a list of chunk types (RFC 4895 section 3.2).
+/// Maximum number of entries in a list of chunk types (RFC 4895 section 3.2).
 const MAX_CHUNKS: usize = 256;
 
-/// Most algorithms that a peer may list; two are registered.
+/// Maximum number of algorithms that a peer may list; two are registered.
 const MAX_ALGORITHMS: usize = 16;
 
-/// Stands in cookies for the count of a list that was not sent.
+/// Count of an omitted list in a cookie.
 const NO_LIST: u16 = u16::MAX;
 
 /// The parameters RANDOM, CHUNKS and HMAC-ALGO of one side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct AuthOffer {
     random: [u8; RANDOM_LEN],
-    /// `None` where the parameter is left out, which is not the same for the key as an empty one.
+    /// `None` if the parameter is omitted, which gives another key than an empty one.
     chunks: Option<SmallVec<[u8; 24]>>,
     algorithms: SmallVec<[u16; 4]>,
 }
 
-/// What both sides told.
+/// Parameters of both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct AuthPair {
     /// This side.
@@ -39,7 +39,7 @@ pub(crate) struct AuthPair {
     pub(crate) peer: AuthOffer,
 }
 
-/// The parameters of a peer while they are read.
+/// The parameters of a peer during parsing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuthParameters<'a> {
     random: Option<&'a [u8]>,
@@ -48,17 +48,17 @@ pub(crate) struct AuthParameters<'a> {
     repeats: bool,
 }
 
-/// Why a peer cannot be talked to.
+/// Why a peer is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum AuthProblem {
-    /// These parameters are missing: authentication is demanded, or the peer has only half of what it needs.
+    /// These parameters are missing: authentication is demanded, or the peer's parameters are incomplete.
     Missing(SmallVec<[u16; 2]>),
-    /// What was sent must not be.
+    /// A parameter is invalid.
     Violation(&'static str),
 }
 
 impl AuthOffer {
-    /// What this side tells; `None` where authentication is off.
+    /// The parameters of this side; `None` if authentication is off.
     pub(crate) fn draw(demand: impl Into<AuthDemand>, rng: &mut dyn Rng) -> Option<Self> {
         let demand = demand.into();
         if !demand.offers {
@@ -79,7 +79,7 @@ impl AuthOffer {
         self.chunks.iter().flatten().copied().collect()
     }
 
-    /// The algorithm for packets to the side: the first of its list that is known here.
+    /// The algorithm for packets to the side: the first supported one of its list.
     pub(crate) fn algorithm(&self) -> Option<HmacAlgorithm> {
         self.algorithms.iter().find_map(|id| HmacAlgorithm::of_id(*id))
     }
@@ -115,7 +115,7 @@ impl AuthOffer {
         self.algorithms.iter().for_each(|id| out.extend_from_slice(&id.to_be_bytes()));
     }
 
-    /// Takes an offer from the front of a cookie.
+    /// Reads an offer from the start of a cookie.
     pub(crate) fn read(bytes: &mut &[u8]) -> Option<Self> {
         let random = *take(bytes, RANDOM_LEN)?.first_chunk()?;
         let count = u16::from_be_bytes(*take(bytes, 2)?.first_chunk()?);
@@ -135,7 +135,7 @@ impl AuthOffer {
         Some(Self { random, chunks, algorithms })
     }
 
-    /// Bytes of the longest one in a cookie.
+    /// Maximum size in a cookie, in bytes.
     pub(crate) const MAX_COOKIE_BYTES: usize = RANDOM_LEN + 2 + MAX_CHUNKS + 1 + 2 * MAX_ALGORITHMS;
 }
 
@@ -146,7 +146,7 @@ fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
 }
 
 impl<'a> AuthParameters<'a> {
-    /// Takes a parameter. Returns whether it was one of these.
+    /// Reads a parameter. Returns whether it belongs to the extension.
     pub(crate) fn take(&mut self, parameter: &Parameter<'a>) -> bool {
         match *parameter {
             Parameter::Random(random) => self.repeats |= self.random.replace(random).is_some(),
@@ -159,12 +159,12 @@ impl<'a> AuthParameters<'a> {
         true
     }
 
-    /// What the peer offers, to a side that demands this; `None` if nothing comes of it.
+    /// The peer's offer to a side with these demands; `None` if authentication is not used.
     ///
     /// # Errors
     ///
-    /// If the peer must be refused. One that sends some of the parameters but not all it needs is refused even if nothing is
-    /// demanded of it, because somebody on the way may have taken the others out.
+    /// The peer must be refused. A peer with incomplete parameters is refused even if authentication is not demanded, because an
+    /// attacker on the path may have removed the others.
     pub(crate) fn offer(
         self,
         demand: impl Into<AuthDemand>,

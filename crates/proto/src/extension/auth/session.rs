@@ -1,4 +1,4 @@
-//! The codes of an association: keys, and packets with them (RFC 4895 section 6).
+//! The keys of an association, and authenticated packets (RFC 4895 section 6).
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -15,7 +15,7 @@ use crate::config::{ChunkTypes, SharedKeys};
 /// Bytes of an AUTH chunk before the code.
 const AUTH_HEADER: usize = 8;
 
-/// Bytes of memory for codes that are taken at a time, so that not every packet asks for some.
+/// Size of the memory that is allocated at a time for codes, in bytes.
 const CODES_AT_A_TIME: usize = 64 * MAX_CODE;
 
 /// Types of chunks that this side sends and that may be demanded.
@@ -39,7 +39,7 @@ const SENT: [u8; 17] = [
     chunk_type::I_FORWARD_TSN,
 ];
 
-/// Those that share packets with data.
+/// The types that share packets with data.
 const BULK: [u8; 6] = [
     chunk_type::DATA,
     chunk_type::SACK,
@@ -49,22 +49,22 @@ const BULK: [u8; 6] = [
     chunk_type::I_FORWARD_TSN,
 ];
 
-/// What both sides agreed on.
+/// The negotiated authentication of an association.
 pub(crate) struct Session {
     /// The key vectors of both sides in the order of section 6.1.
     vectors: Vec<u8>,
     pair: AuthPair,
-    /// Algorithm of what is sent.
+    /// Algorithm of sent packets.
     algorithm: HmacAlgorithm,
-    /// Types of chunks that must be authenticated in packets to the peer, of those that are sent.
+    /// Types of sent chunks that must be authenticated.
     to_authenticate: ChunkTypes,
-    /// Types of chunks that count only if they are authenticated.
+    /// Types of chunks that are accepted only if they are authenticated.
     demanded: ChunkTypes,
-    /// Keys that were used, ready for the next packet.
+    /// Prepared keys that were used before.
     ready: SmallVec<[Ready; 2]>,
-    /// Memory for chunks that are not encoded yet.
+    /// Buffer for encoding chunks.
     scratch: Vec<u8>,
-    /// Memory for codes.
+    /// Buffer for codes.
     codes: BytesMut,
 }
 
@@ -75,7 +75,7 @@ struct Ready {
     code: Code,
 }
 
-/// What a code is over, after the AUTH chunk itself.
+/// Data that a code covers after the AUTH chunk itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Covered<'a> {
     /// The AUTH chunk and everything behind it, as it arrived.
@@ -84,14 +84,14 @@ pub(crate) enum Covered<'a> {
     Chunks(&'a [Chunk<'static>]),
 }
 
-/// What an AUTH chunk proves.
+/// Result of the verification of an AUTH chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AuthVerdict {
-    /// What follows it is the peer's.
+    /// The chunks that follow are authentic.
     Authentic,
-    /// This side did not list the algorithm: the peer is to be told.
+    /// This side did not list the algorithm, which is reported to the peer.
     UnknownAlgorithm(u16),
-    /// Nothing: the key is not known, or the code is wrong.
+    /// The key is unknown, or the code is wrong.
     Refused,
 }
 
@@ -102,21 +102,21 @@ pub(crate) struct AuthProof<'a> {
     pub(crate) covered: Covered<'a>,
 }
 
-/// What is known of the chunks of a packet that is being processed.
+/// Authentication of the chunks of the packet that is being processed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trust {
-    /// Nothing was agreed on: all chunks count.
+    /// Not negotiated: all chunks are accepted.
     Unguarded,
     /// No AUTH has been seen so far.
     Unproved,
-    /// The AUTH in front was found right before the packet came here.
+    /// The AUTH chunk at the start was verified before.
     Vouched,
-    /// Behind an AUTH that is right.
+    /// After a valid AUTH chunk.
     Proved,
 }
 
-/// Whether a packet with a COOKIE ECHO may be processed where there is no association that could say: by what its cookie says
-/// (RFC 4895 section 6.3).
+/// Whether a packet with a COOKIE ECHO may be processed without an association, according to its cookie (RFC 4895
+/// section 6.3).
 pub(crate) fn vouch_by_cookie(
     keys: &SharedKeys,
     proof: Option<&AuthProof<'_>>,
@@ -124,13 +124,13 @@ pub(crate) fn vouch_by_cookie(
 ) -> Option<Trust> {
     match cookie.and_then(|pair| Session::new(pair.clone())) {
         Some(mut session) => session.vouch(keys, proof),
-        // Without an agreement AUTH is a chunk of an unknown type: what follows it is discarded.
+        // Without negotiation, AUTH is an unknown chunk type: the chunks that follow are discarded.
         None => proof.is_none().then_some(Trust::Unguarded),
     }
 }
 
 impl Session {
-    /// `None` if the peer knows no algorithm in common, which [`AuthParameters::offer`](super::AuthParameters::offer) refuses.
+    /// `None` if there is no common algorithm, which [`AuthParameters::offer`](super::AuthParameters::offer) refuses.
     pub(crate) fn new(pair: AuthPair) -> Option<Self> {
         let algorithm = pair.peer.algorithm()?;
         let sent: ChunkTypes = SENT.into_iter().collect();
@@ -146,18 +146,18 @@ impl Session {
         })
     }
 
-    /// These types are authenticated in both directions, whatever was told of them.
+    /// Authenticates these types in both directions, whatever was negotiated.
     pub(crate) fn require(&mut self, chunk_types: ChunkTypes) {
         self.to_authenticate = self.to_authenticate.union(chunk_types);
         self.demanded = self.demanded.union(chunk_types);
     }
 
-    /// Types of chunks that count only if they are authenticated.
+    /// Types of chunks that are accepted only if they are authenticated.
     pub(crate) fn demanded(&self) -> ChunkTypes {
         self.demanded
     }
 
-    /// Types of chunks that this side and the peer accept only if they are authenticated, as they told it.
+    /// Types of chunks that this side and the peer accept only if they are authenticated, as negotiated.
     pub(crate) fn demanded_by_both(&self) -> [ChunkTypes; 2] {
         [&self.pair.own, &self.pair.peer].map(AuthOffer::demanded)
     }
@@ -170,7 +170,7 @@ impl Session {
         }
     }
 
-    /// The same for packets with data: nothing where only other control chunks are to be authenticated.
+    /// The same for packets with data: 0 if only other control chunks must be authenticated.
     pub(crate) fn data_room(&self) -> u32 {
         match self.to_authenticate.intersects(BULK.into_iter().collect()) {
             true => self.room(),
@@ -199,7 +199,7 @@ impl Session {
         }
     }
 
-    /// The keys have changed.
+    /// Replaces the keys.
     pub(crate) fn forget_keys(&mut self) {
         self.ready.clear();
     }
@@ -215,7 +215,7 @@ impl Session {
         }
     }
 
-    /// Puts AUTH in front of the chunks if the peer demands it of one of them. Returns whether it did.
+    /// Prepends AUTH to the chunks if the peer demands it for one of them. Returns whether it did.
     pub(crate) fn seal(&mut self, keys: &SharedKeys, chunks: &mut ChunkList<'static>) -> bool {
         if !self.must_cover(chunks) {
             return false;
@@ -236,7 +236,7 @@ impl Session {
         true
     }
 
-    /// What the AUTH chunk proves of what it covers.
+    /// Verifies the AUTH chunk.
     pub(crate) fn verify(
         &mut self,
         keys: &SharedKeys,
@@ -269,8 +269,8 @@ impl Session {
         }
     }
 
-    /// The code of a packet up to the end of its AUTH chunk, in which the code itself counts as zeros; `None` for a key
-    /// that is not known.
+    /// The code of a packet up to the end of its AUTH chunk, in which the code itself counts as zeros; `None` for an
+    /// unknown key.
     fn code(
         &mut self,
         keys: &SharedKeys,

@@ -1,4 +1,4 @@
-//! The receiver's half: which marks are echoed until the sender has answered (draft-stewart-tsvwg-sctpecn-05 section 5.3).
+//! The receiver's part: marks are echoed until the sender has answered (draft-stewart-tsvwg-sctpecn-05 section 5.3).
 
 use alloc::vec::Vec;
 
@@ -22,12 +22,12 @@ struct Echo {
 }
 
 impl Echoes {
-    /// Nothing was marked.
+    /// No marks.
     pub(crate) const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// A packet came on `path` with a mark; `tsn` is the lowest of its DATA chunks.
+    /// Notes a marked packet on `path`; `tsn` is the lowest TSN of its DATA chunks.
     pub(crate) fn on_marked(&mut self, path: PathId, tsn: Tsn) {
         match self.0.iter_mut().find(|echo| echo.path == path) {
             Some(echo) => {
@@ -39,7 +39,7 @@ impl Echoes {
         }
     }
 
-    /// CWR came on `path`: what it answers is echoed no more. With the override mark the sender did not know the path any more.
+    /// Processes CWR on `path`, which ends the echo that it answers. With the override mark, the sender no longer knew the path.
     pub(crate) fn on_cwr(&mut self, path: PathId, cwr: &Cwr) {
         self.0.retain(|echo| {
             let is_meant = cwr.override_mark || echo.path == path;
@@ -47,18 +47,18 @@ impl Echoes {
         });
     }
 
-    /// Whether there are any.
+    /// Whether echoes are pending.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many.
+    /// Number of pending echoes.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The chunks that go in front of an acknowledgement.
+    /// The chunks to send before an acknowledgement.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = Ecne> {
         self.0
             .iter()

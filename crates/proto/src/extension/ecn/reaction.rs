@@ -1,7 +1,7 @@
-//! The sender's half: what an echoed mark means for the path that it belongs to (draft-stewart-tsvwg-sctpecn-05 section 5.2), and
-//! whether ECN-capable packets pass there at all.
+//! The sender's part: the reaction to an echoed mark on its path (draft-stewart-tsvwg-sctpecn-05 section 5.2), and
+//! whether the path carries ECN-capable packets at all.
 //!
-//! NOTE(deviation): step 3 of the draft compares the two TSNs the wrong way round: a window is reduced where the marked packet was
+//! NOTE(deviation): step 3 of the draft compares the two TSNs the wrong way round: a window is reduced if the marked packet was
 //! sent after the last reduction.
 //! NOTE(deviation): CWR answers at most once per round trip of the path. The draft answers each echo, and an echo comes with every
 //! SACK; it ends with the next answer.
@@ -10,14 +10,14 @@ use smallvec::SmallVec;
 
 use crate::{Duration, Instant, PathId, Tsn};
 
-/// Timeouts in a row, with no ECN-capable packet arriving in between, after which a path gets none any more.
+/// Timeouts in a row, with no ECN-capable packet arriving in between, after which a path gets no more of them.
 const MOST_FAILURES: u8 = 3;
 
-/// What is known of marks on each path; there where both sides have ECN.
+/// State of marks on each path, if both sides have ECN.
 #[derive(Debug, Default)]
 pub(crate) struct Reactions {
     paths: SmallVec<[PathMarks; 2]>,
-    /// The last answer to an echo whose path is not known any more.
+    /// The last answer to an echo whose path is no longer known.
     override_answer: LastAnswer,
 }
 
@@ -42,16 +42,16 @@ struct LastAnswer(Option<Instant>);
 /// Whether ECN-capable packets arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Passage {
-    /// A chunk in an ECN-capable packet, sent since the last timeout, of which nothing is known yet.
+    /// A chunk in an ECN-capable packet, sent since the last timeout, whose fate is unknown so far.
     awaited: Option<Tsn>,
     failures: u8,
 }
 
-/// What an echo says, and what is known of its TSN, which is outstanding.
+/// Content of an echo, and state of its TSN, which is outstanding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EchoView {
     pub(crate) tsn: Tsn,
-    /// Packets marked since the last CWR that the peer has seen; nothing in the form of RFC 2960.
+    /// Packets marked since the last CWR that the peer has seen; `None` in the form of RFC 2960.
     pub(crate) packets: Option<u32>,
     /// The lowest outstanding TSN and the last one that was sent.
     pub(crate) outstanding: (Tsn, Tsn),
@@ -59,7 +59,7 @@ pub(crate) struct EchoView {
     pub(crate) in_recovery: bool,
 }
 
-/// What follows from an echo.
+/// Reaction to an echo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Marks {
     /// Packets that were newly reported.
@@ -76,16 +76,16 @@ impl Marks {
 }
 
 impl EchoView {
-    /// Whether this TSN is still outstanding, so that it can be compared with.
+    /// Whether this TSN is still outstanding and thus comparable.
     fn is_outstanding(&self, tsn: Tsn) -> bool {
         let (lowest, last) = self.outstanding;
         lowest.is_at_or_before(tsn) && tsn.is_at_or_before(last)
     }
 
-    /// How many of the packets are new, after an echo with this TSN and number.
+    /// Number of newly reported packets, after an echo with this TSN and number.
     fn news_after(&self, echoed: Option<(Tsn, u32)>) -> u32 {
         let Some((last, before)) = echoed else { return self.packets.unwrap_or(1) };
-        // What is not outstanding any more is older.
+        // A TSN that is no longer outstanding is older.
         let is_known = self.is_outstanding(last);
         if is_known && self.tsn.is_before(last) {
             return 0;
@@ -93,7 +93,7 @@ impl EchoView {
         let is_newer = u32::from(!is_known || self.tsn.is_after(last));
         match self.packets {
             Some(now) if now >= before => (now - before).max(is_newer),
-            // The peer has counted anew since CWR came.
+            // The peer has restarted its count since CWR arrived.
             Some(now) => now.max(is_newer),
             None => is_newer,
         }
@@ -116,13 +116,13 @@ impl Reactions {
         self.paths.resize(index + 1, PathMarks::default());
     }
 
-    /// The path on which the newest echo had this TSN: an echo is repeated until CWR comes, though its TSN is acknowledged meanwhile.
+    /// The path on which the newest echo had this TSN: an echo is repeated until CWR arrives, even after its TSN has been acknowledged.
     pub(crate) fn echoed_on(&self, tsn: Tsn) -> Option<PathId> {
         let is_it = |path: &PathMarks| path.echoed.is_some_and(|(echoed, _)| echoed == tsn);
         self.paths.iter().position(is_it).map(|index| PathId(index as u8))
     }
 
-    /// An echo came whose path is not known any more. Whether CWR answers it.
+    /// Processes an echo whose path is no longer known. Returns whether CWR answers it.
     pub(crate) fn answers_unknown(&mut self, now: Instant, pause: Duration) -> bool {
         self.override_answer.is_due(now, pause)
     }
@@ -149,17 +149,17 @@ impl PathMarks {
         }
     }
 
-    /// T3-rtx of the path expired. Whether that was once too often.
+    /// Counts an expiry of T3-rtx of the path. Returns whether the limit was reached.
     pub(crate) fn on_timeout(&mut self, is_acked: impl Fn(Tsn) -> bool) -> bool {
         let Some(awaited) = self.passage.awaited.take() else { return false };
         self.passage.failures = if is_acked(awaited) { 0 } else { self.passage.failures + 1 };
         !self.may_be_capable()
     }
 
-    /// An echo came for a chunk that was sent on this path.
+    /// Processes an echo for a chunk that was sent on this path.
     pub(crate) fn on_echo(&mut self, view: &EchoView) -> Marks {
         let news = u64::from(view.news_after(self.echoed));
-        // No more can be marked than was sent.
+        // At most the sent packets can be marked.
         let packets = news.min(self.sent - self.marked);
         self.marked += packets;
         let is_older = self
@@ -185,7 +185,7 @@ impl PathMarks {
 }
 
 impl LastAnswer {
-    /// Whether it is due. What it says of echoes that come earlier, the next one says.
+    /// Whether an answer is due. Echoes that arrive earlier are answered by the next one.
     fn is_due(&mut self, now: Instant, pause: Duration) -> bool {
         let is_due = self.0.is_none_or(|before| before + pause <= now);
         if is_due {

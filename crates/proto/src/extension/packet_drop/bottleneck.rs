@@ -1,4 +1,4 @@
-//! What a middlebox tells of its queue (draft-stewart-sctp-pktdrprep-16 section 6; usrsctp
+//! Reports of a middlebox about its queue (draft-stewart-sctp-pktdrprep-16 section 6; usrsctp
 //! `sctp_cwnd_update_after_packet_dropped`): on paths with very long round trips the window follows it at once.
 
 use super::flags;
@@ -6,7 +6,7 @@ use crate::Duration;
 use crate::congestion::window::CongestionWindow;
 use crate::congestion::{Correction, CorrectionCause};
 
-/// RTO.Large: only paths whose round trip was never shorter take part.
+/// RTO.Large: only for paths whose round-trip time was never shorter.
 const LARGE_RTT: Duration = Duration::from_millis(500);
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -22,19 +22,19 @@ pub(crate) struct BottleneckView {
     pub(crate) queue: u32,
     /// Smoothed and smallest round-trip time of the path; `None` before the first sample.
     pub(crate) rtt: Option<(Duration, Duration)>,
-    /// Timeouts that nothing has answered since.
+    /// Consecutive timeouts.
     pub(crate) errors: u32,
     /// Counted bytes outstanding on the path.
     pub(crate) flight: u64,
     /// Path MTU in bytes.
     pub(crate) mtu: u64,
-    /// Most packets that one report may add.
+    /// Maximum number of packets that one report may add.
     pub(crate) burst: u64,
     /// The congestion window before a SACK in the same packet made it grow; the present one if there was none.
     pub(crate) cwnd_before_packet: u64,
 }
 
-/// The congestion window after the report; `None`: it stays. In bytes.
+/// The congestion window after the report, in bytes; `None` if it does not change.
 pub(crate) fn cwnd_after(
     view: &BottleneckView,
     congestion: &CongestionWindow,
@@ -50,7 +50,7 @@ pub(crate) fn cwnd_after(
         return None;
     }
     let bandwidth = u64::from(view.bandwidth);
-    // What the bottleneck carries in a round trip, of which no more than one second counts.
+    // Data that the bottleneck carries in a round trip, of at most one second.
     let trip = srtt.as_nanos().min(NANOS_PER_SECOND);
     let capacity = bandwidth * trip / NANOS_PER_SECOND;
     let queued = u64::from(view.queue).max(view.flight);
@@ -58,7 +58,7 @@ pub(crate) fn cwnd_after(
         let cwnd = view.cwnd_before_packet;
         let packets = |bytes: u64| u128::from(bytes / view.mtu.max(1));
         let share = u128::from(queued - capacity) * packets(view.flight) / packets(queued).max(1);
-        // What is not in use of the window counts as abandoned already.
+        // The unused part of the window counts as given back already.
         let share = (share as u64).saturating_sub(cwnd.saturating_sub(view.flight));
         let cwnd = cwnd.saturating_sub(share).min(capacity).max(view.mtu);
         // Below the window, so that it grows as in congestion avoidance.

@@ -1,8 +1,8 @@
-//! Reading a packet that is damaged by assumption: every length may be wrong, and the end may be missing.
+//! Parsing of a damaged packet: any length may be wrong, and the end may be missing.
 
 use polypath_wire::COMMON_HEADER_LEN;
 
-/// A chunk of a carried packet, as far as it is there.
+/// A chunk of a carried packet, which may be incomplete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CarriedChunk<'a> {
     /// Chunk type.
@@ -11,7 +11,7 @@ pub(crate) struct CarriedChunk<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// The chunks of `packet`, which begins with a common header, until a length makes no sense or the bytes end.
+/// The chunks of `packet`, which begins with a common header, until a length is invalid or the packet ends.
 pub(crate) fn chunks(packet: &[u8]) -> impl Iterator<Item = CarriedChunk<'_>> {
     let mut rest = packet.get(COMMON_HEADER_LEN..).unwrap_or_default();
     core::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The reported side: what a report asks for.
+//! The sender of a reported packet: what a report requests.
 
 use polypath_wire::{Payload, chunk_type};
 
@@ -7,33 +7,33 @@ use super::flags;
 use crate::types::{Fate, UserDataChunk};
 use crate::{Duration, Tsn};
 
-/// Bytes of user data that must agree before a report is believed (as in usrsctp; the draft says "a portion"). TSN and
+/// Bytes of user data that must agree before a report is accepted (as in usrsctp; the draft says "a portion"). TSN and
 /// data of a damaged packet are as doubtful as everything else in it, and this is the only test of them.
 pub(crate) const COMPARED_BYTES: usize = 31;
 
-/// What a carried chunk asks of the sender of the packet.
+/// What a carried chunk requests from the sender of the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Request<'a> {
-    /// To send this DATA again, whose user data begins like this.
+    /// Retransmit this DATA chunk, whose user data begins like this.
     Data(Tsn, &'a [u8; COMPARED_BYTES]),
-    /// To send a SACK that says what is true now.
+    /// Send a current SACK.
     Sack,
-    /// To send a HEARTBEAT.
+    /// Send a HEARTBEAT.
     Heartbeat,
-    /// To send the cookie again.
+    /// Retransmit COOKIE ECHO.
     CookieEcho,
-    /// To acknowledge the cookie again.
+    /// Retransmit COOKIE ACK.
     CookieAck,
-    /// To repeat SHUTDOWN.
+    /// Retransmit SHUTDOWN.
     Shutdown,
-    /// To repeat SHUTDOWN ACK.
+    /// Retransmit SHUTDOWN ACK.
     ShutdownAck,
-    /// Nothing: what it was an answer to comes again, or no one waits for it. INIT is among them: reports are agreed on
-    /// by the answer to it.
+    /// Nothing: the chunk that it answered will be repeated, or nothing waits for it. This includes INIT: reports are negotiated
+    /// by its answer.
     Nothing,
 }
 
-/// What a carried chunk asks for (draft-stewart-sctp-pktdrprep-16 section 5).
+/// What a carried chunk requests (draft-stewart-sctp-pktdrprep-16 section 5).
 pub(crate) fn request<'a>(chunk: &CarriedChunk<'a>) -> Request<'a> {
     match chunk.chunk_type {
         chunk_type::DATA => data(chunk.bytes, UserDataChunk::Data).unwrap_or(Request::Nothing),
@@ -48,7 +48,7 @@ pub(crate) fn request<'a>(chunk: &CarriedChunk<'a>) -> Request<'a> {
     }
 }
 
-/// A chunk of user data of which enough is there.
+/// A chunk with enough user data to compare.
 fn data(bytes: &[u8], chunk: UserDataChunk) -> Option<Request<'_>> {
     let tsn = u32::from_be_bytes(*bytes.get(4..)?.first_chunk()?);
     let start = bytes.get(chunk.header_bytes() as usize..)?.first_chunk()?;
@@ -60,12 +60,12 @@ fn data(bytes: &[u8], chunk: UserDataChunk) -> Option<Request<'_>> {
 pub(crate) struct RepairView<'a> {
     /// Flags of the report.
     pub(crate) flags: u8,
-    /// How the reported user data begins.
+    /// Beginning of the reported user data.
     pub(crate) reported: &'a [u8; COMPARED_BYTES],
     /// The user data that was sent.
     pub(crate) sent: &'a Payload<'static>,
     pub(crate) fate: Fate,
-    /// The receive window that the peer last told, in bytes.
+    /// The receive window that the peer last advertised, in bytes.
     pub(crate) advertised_window: u64,
     /// Time since the last transmission.
     pub(crate) age: Duration,
@@ -73,14 +73,14 @@ pub(crate) struct RepairView<'a> {
     pub(crate) srtt: Option<Duration>,
 }
 
-/// What to do about an outstanding chunk that a report names.
+/// How to treat an outstanding chunk that a report names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Repair {
-    /// Send it again.
+    /// Retransmit it.
     Retransmit,
-    /// Leave it.
+    /// Do nothing.
     Nothing,
-    /// Believe nothing more of this report.
+    /// Ignore the rest of this report.
     Distrust,
 }
 
@@ -94,10 +94,10 @@ pub(crate) fn judge(view: &RepairView<'_>) -> Repair {
     if view.sent.len() < COMPARED_BYTES || sent != *view.reported {
         return Repair::Distrust;
     }
-    // It would find no room. (What is outstanding has its place in the window already, so that a window which is merely
-    // used up is no hindrance.)
+    // The receiver would have no room. (Outstanding data is part of the window already, so that an exhausted window is no
+    // obstacle.)
     let closed = view.advertised_window == 0;
-    // No report can be about a transmission that recent: the report was duplicated, or a peer wants to make us flood.
+    // The transmission is too recent for a report: the report was duplicated, or the peer tries to cause a flood.
     let too_young = view.srtt.is_some_and(|srtt| view.age < srtt / 4);
     match view.fate {
         Fate::InFlight if !closed && !too_young => Repair::Retransmit,
@@ -105,7 +105,7 @@ pub(crate) fn judge(view: &RepairView<'_>) -> Repair {
     }
 }
 
-/// The peer's receive window that a report tells (draft-stewart-sctp-pktdrprep-16 section 5; `None`: it tells none).
+/// The peer's receive window in a report (draft-stewart-sctp-pktdrprep-16 section 5); `None` if it has none.
 pub(crate) fn told_peer_window(flags: u8, limit: u32, queued: u32) -> Option<u32> {
     let tells = flags & flags::MIDDLEBOX == 0 && limit != 0 && queued != 0;
     tells.then(|| limit.saturating_sub(queued))

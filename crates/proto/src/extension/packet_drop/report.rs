@@ -1,11 +1,11 @@
-//! The reporting side: which packets are reported, and how.
+//! The receiver of damaged packets: which packets are reported, and how.
 
 use bytes::Bytes;
 use polypath_wire::{PacketDrop, Raw, chunk_type};
 
 use super::{HEADER_BYTES, carried, flags};
 
-/// Most reports that may be sent without an intact packet between them.
+/// Maximum number of reports without an intact packet between them.
 const MOST_IN_A_ROW: u32 = 64;
 /// Reports that one intact packet allows. Damage beyond this share leaves nothing worth repairing.
 const PER_INTACT_PACKET: u32 = 4;
@@ -15,11 +15,11 @@ const PER_INTACT_PACKET: u32 = 4;
 pub(crate) enum Why {
     /// Its checksum is wrong.
     Damaged,
-    /// Its DATA had no room. The report has the receive window only; nothing is retransmitted because of it.
+    /// There was no room for its DATA. The report only has the receive window, and causes no retransmission.
     Refused,
 }
 
-/// What a report is made of.
+/// Data for a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ReportView<'a> {
     /// The packet, from its common header on.
@@ -27,14 +27,14 @@ pub(crate) struct ReportView<'a> {
     pub(crate) why: Why,
     /// Size of the receive buffer in bytes.
     pub(crate) buffer_limit: u32,
-    /// The receive window in bytes, as a SACK would tell it.
+    /// The receive window in bytes, as in a SACK.
     pub(crate) a_rwnd: u32,
     /// Bytes for chunks in a packet that fits every path.
     pub(crate) space: usize,
 }
 
 /// The report on a packet; `None` if it must not be reported: an answer to a report, to an ABORT or to an INIT ACK could
-/// go back and forth for ever, or cannot be validated.
+/// loop forever, or cannot be validated.
 pub(crate) fn report(view: &ReportView<'_>) -> Option<PacketDrop<'static>> {
     let unreported = |chunk: carried::CarriedChunk<'_>| {
         matches!(
@@ -53,7 +53,7 @@ pub(crate) fn report(view: &ReportView<'_>) -> Option<PacketDrop<'static>> {
             Why::Refused => 0,
         },
         bandwidth_or_limit: view.buffer_limit,
-        // With no receive window left, both numbers are equal, whatever it is kept back for.
+        // If the receive window is 0, both numbers are equal, for whatever reason it is 0.
         queued: view.buffer_limit.saturating_sub(view.a_rwnd),
         truncated_length: 0,
         reserved: 0,
@@ -66,8 +66,8 @@ pub(crate) fn report(view: &ReportView<'_>) -> Option<PacketDrop<'static>> {
     Some(report)
 }
 
-/// Bounds the rate of reports by the rate of intact packets, so that forged packets with wrong checksums, which cost
-/// their sender nothing, cannot make an association send at their rate for long.
+/// Limits the rate of reports by the rate of intact packets, so that forged packets with wrong checksums cannot make an
+/// association send at their rate for long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance(u32);
 
@@ -78,12 +78,12 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    /// An intact packet of the peer arrived.
+    /// Counts an intact packet of the peer.
     pub(crate) fn refill(&mut self) {
         self.0 = (self.0 + PER_INTACT_PACKET).min(MOST_IN_A_ROW);
     }
 
-    /// Uses up one report. Says whether there was one.
+    /// Uses one report. Returns whether it was allowed.
     pub(crate) fn take(&mut self) -> bool {
         let has = self.0 > 0;
         self.0 = self.0.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The requests of the peer, and what they were answered (RFC 6525 section 5.2.1).
+//! Requests of the peer, and their answers (RFC 6525 section 5.2.1).
 
 use polypath_wire::NextTsns;
 use smallvec::SmallVec;
@@ -6,32 +6,32 @@ use smallvec::SmallVec;
 use super::{Outcome, StreamList};
 use crate::Tsn;
 
-/// Answers that are kept: a chunk has two requests at most (RFC 6525 section 3.1).
+/// Number of answers that are kept: a chunk has at most two requests (RFC 6525 section 3.1).
 const KEPT: usize = 2;
 
-/// What the peer asks for.
+/// A request of the peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum PeerRequest {
-    /// Its streams begin anew behind this TSN, as this side may have asked with that number.
+    /// Its streams restart after this TSN; the number is that of the request of this side that asked for it, if any.
     ResetOutgoing { last_tsn: Tsn, streams: StreamList, answers: u32 },
-    /// The streams of this side begin anew.
+    /// The streams of this side restart.
     ResetIncoming(StreamList),
-    /// TSNs and streams of both sides begin anew.
+    /// TSNs and streams of both sides restart.
     ResetAll,
-    /// It wants so many more streams.
+    /// A number of additional streams of the peer.
     AddOutgoing(u16),
-    /// This side shall have so many more.
+    /// A number of additional streams of this side.
     AddIncoming(u16),
 }
 
-/// Whose turn a request is.
+/// Position of a request in the sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
     /// It is new.
     Next,
     /// It was answered with this before.
     Again(Outcome),
-    /// It is neither.
+    /// It is out of sequence.
     Wrong,
 }
 
@@ -49,14 +49,14 @@ pub(crate) struct Answers {
     next_sequence: u32,
     kept: SmallVec<[(u32, Outcome); KEPT]>,
     deferred: Option<Deferred>,
-    /// Number of a reset of everything that waits for this side's data.
+    /// Number of a full reset that waits for this side's data.
     all_deferred: Option<u32>,
-    /// Number of the last reset of everything, and the TSNs that its answer names.
+    /// Number of the last full reset, and the TSNs in its answer.
     numbering: Option<(u32, NextTsns)>,
 }
 
 impl Answers {
-    /// Of a peer whose first TSN is `initial_tsn`, which is its first sequence number, too.
+    /// State for a peer whose first TSN is `initial_tsn`, which is also its first sequence number.
     pub(crate) fn new(initial_tsn: u32) -> Self {
         Self {
             next_sequence: initial_tsn,
@@ -72,7 +72,7 @@ impl Answers {
         self.next_sequence.wrapping_sub(1)
     }
 
-    /// Whose turn the request with this number is.
+    /// Position of the request with this number.
     pub(crate) fn turn(&self, sequence: u32) -> Turn {
         if sequence == self.next_sequence {
             return Turn::Next;
@@ -81,7 +81,7 @@ impl Answers {
         kept.map_or(Turn::Wrong, |(_, outcome)| Turn::Again(*outcome))
     }
 
-    /// Keeps the answer to the request whose turn it is.
+    /// Records the answer to the next request.
     pub(crate) fn keep(&mut self, outcome: Outcome) {
         if self.kept.len() == KEPT {
             self.kept.remove(0);
@@ -90,14 +90,14 @@ impl Answers {
         self.next_sequence = self.next_sequence.wrapping_add(1);
     }
 
-    /// Puts another answer in the place of the one to this request.
+    /// Replaces the answer to this request.
     pub(crate) fn replace(&mut self, sequence: u32, outcome: Outcome) {
         if let Some((_, kept)) = self.kept.iter_mut().find(|(known, _)| *known == sequence) {
             *kept = outcome;
         }
     }
 
-    /// Lets a reset wait for data.
+    /// Makes a reset wait for data.
     pub(crate) fn defer(&mut self, deferred: Deferred) {
         self.deferred = Some(deferred);
     }
@@ -107,23 +107,23 @@ impl Answers {
         self.deferred.is_some() || self.all_deferred.is_some()
     }
 
-    /// Lets a reset of everything wait.
+    /// Makes a full reset wait.
     pub(crate) fn defer_all(&mut self, sequence: u32) {
         self.all_deferred = Some(sequence);
     }
 
-    /// The number of a reset of everything that waits for this side's data.
+    /// The number of a full reset that waits for this side's data.
     pub(crate) fn all_deferred(&self) -> Option<u32> {
         self.all_deferred
     }
 
-    /// A reset of everything was performed: keeps the TSNs that its answer names, which are those of each repetition.
+    /// Records a completed full reset, with the TSNs of its answer, which repetitions get as well.
     pub(crate) fn performed_all(&mut self, sequence: u32, tsns: NextTsns) {
         self.all_deferred = None;
         self.numbering = Some((sequence, tsns));
     }
 
-    /// The TSNs that the answer to this request names.
+    /// The TSNs in the answer to this request.
     pub(crate) fn tsns_of(&self, sequence: u32) -> Option<NextTsns> {
         self.numbering.filter(|(known, _)| *known == sequence).map(|(_, tsns)| tsns)
     }

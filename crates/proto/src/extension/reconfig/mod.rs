@@ -1,10 +1,10 @@
-//! Stream reconfiguration (RE-CONFIG, RFC 6525): streams begin anew with SSN 0, and more streams.
+//! Stream reconfiguration (RE-CONFIG, RFC 6525): streams restart with SSN 0, and streams are added.
 //!
-//! One request of each side is in flight at a time ([`requests`]). The peer's requests are answered once; one that comes again
+//! One request of each side is in flight at a time ([`requests`]). The peer's requests are answered once; a repeated one
 //! gets the same answer ([`answers`]).
 //!
-//! A reset of all TSNs and SSNs is a request, too. Both sides first have everything acknowledged that they have sent, so that nothing is
-//! lost, although RFC 6525 sections 5.1.4 and 5.2.4 let them abandon it.
+//! A reset of all TSNs and SSNs is a request, too. Both sides wait until everything sent is acknowledged, so that nothing is lost,
+//! although RFC 6525 sections 5.1.4 and 5.2.4 allow them to abandon it.
 
 pub(crate) mod answers;
 pub(crate) mod requests;
@@ -16,9 +16,9 @@ use polypath_wire::U16List;
 pub(crate) use answers::{Answers, Deferred, PeerRequest, Turn};
 pub(crate) use requests::{OwnRequest, Reaction, Requests};
 
-/// How far the peer's TSNs go ahead when everything begins anew.
+/// Distance by which the peer's TSNs advance in a full reset.
 ///
-/// NOTE(deviation): RFC 6525 section 5.2.4 (G1) advises 2^31, from where serial number arithmetic cannot tell a SACK of before
+/// NOTE(deviation): RFC 6525 section 5.2.4 (G1) advises 2^31, at which serial number arithmetic cannot distinguish an old SACK
 /// from one that is ahead.
 pub(crate) const TSN_LEAP: u32 = 1 << 30;
 
@@ -37,7 +37,7 @@ pub(crate) enum Outcome {
     Busy,
     /// Error: the sequence number is not the one that is next.
     BadSequence,
-    /// Not yet: it is to be asked for again.
+    /// In progress: repeat the request.
     InProgress,
 }
 
@@ -57,7 +57,7 @@ impl Outcome {
         Self::CODES.iter().find(|(outcome, _)| *outcome == self).map_or(2, |(_, code)| *code)
     }
 
-    /// What a number in a response means; an unknown one is a refusal.
+    /// Meaning of a number in a response; an unknown one is a refusal.
     pub(crate) fn of_code(code: u32) -> Self {
         let known = Self::CODES.iter().find(|(_, known)| *known == code);
         known.map_or(Self::Denied, |(outcome, _)| *outcome)
@@ -77,7 +77,7 @@ impl StreamList {
         Self(list)
     }
 
-    /// Those that a parameter lists.
+    /// The streams of a parameter.
     pub(crate) fn of(list: &U16List<'_>) -> Self {
         Self::new(&list.iter().collect::<Vec<_>>())
     }

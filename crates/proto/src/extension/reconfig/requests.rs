@@ -7,39 +7,39 @@ use polypath_wire::{Parameter, Parameters, U16List};
 use super::{Outcome, StreamList};
 use crate::{Duration, Instant, PathId, Tsn};
 
-/// Most requests that wait for the one in flight; the user gets no more.
+/// Maximum number of requests that wait for the one in flight; further ones of the user are rejected.
 const MAX_WAITING: usize = 16;
-/// Most streams that the user's resets join to one request: it fits any path.
+/// Maximum number of streams in a combined reset, so that it fits any path.
 const MAX_JOINED: usize = 256;
 
-/// What this side asks for.
+/// A request of this side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum OwnRequest {
-    /// Its own streams begin anew.
+    /// Its own streams restart.
     ResetOutgoing {
-        /// Which.
+        /// The streams.
         streams: StreamList,
         /// The peer's request that asked for it.
         answers: Option<u32>,
     },
-    /// The peer's streams begin anew.
+    /// The peer's streams restart.
     ResetIncoming(StreamList),
-    /// TSNs and streams of both sides begin anew.
+    /// TSNs and streams of both sides restart.
     ResetAll,
-    /// So many more streams of its own.
+    /// A number of additional streams of its own.
     AddOutgoing(u16),
-    /// So many more streams of the peer.
+    /// A number of additional streams of the peer.
     AddIncoming(u16),
 }
 
-/// What a response calls for.
+/// Meaning of a response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reaction {
-    /// Nothing: it answers nothing that is in flight.
+    /// None: it answers no request in flight.
     None,
     /// The request is to be repeated later.
     Wait,
-    /// It has ended like this.
+    /// The request has ended like this.
     Ended(OwnRequest, Outcome),
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Requests {
     next_sequence: u32,
     waiting: VecDeque<OwnRequest>,
     flight: Option<InFlight>,
-    /// Since nothing of the streams to reset waits any more: the first TSN behind theirs.
+    /// First TSN after those of the streams to reset, once all their data has been sent.
     barrier: Option<Tsn>,
 }
 
@@ -61,17 +61,17 @@ struct InFlight {
     path: PathId,
     due: Instant,
     timeout: Duration,
-    /// The peer has it, and is about it.
+    /// Whether the peer has reported that it is in progress.
     is_in_progress: bool,
 }
 
 impl Requests {
-    /// Of an association whose first TSN is `initial_tsn`, which is the first sequence number, too.
+    /// State of an association whose first TSN is `initial_tsn`, which is also the first sequence number.
     pub(crate) fn new(initial_tsn: u32) -> Self {
         Self { next_sequence: initial_tsn, waiting: VecDeque::new(), flight: None, barrier: None }
     }
 
-    /// Takes a request. Returns whether there was room.
+    /// Queues a request. Returns whether there was room.
     pub(crate) fn push(&mut self, request: OwnRequest) -> bool {
         if self.join(&request) {
             return true;
@@ -83,7 +83,7 @@ impl Requests {
         fits
     }
 
-    /// Lets a reset of its own streams join the last request that waits, if that is one, too.
+    /// Adds a reset of its own streams to the last waiting request, if that is such a reset as well.
     fn join(&mut self, request: &OwnRequest) -> bool {
         let OwnRequest::ResetOutgoing { streams: added, answers: None } = request else {
             return false;
@@ -94,13 +94,13 @@ impl Requests {
         };
         let joins = streams.join(added, MAX_JOINED);
         if joins {
-            // What was sent on the streams that joined is to be acknowledged, too.
+            // The data of the added streams must be acknowledged, too.
             self.barrier = None;
         }
         joins
     }
 
-    /// Whether nothing new may be sent on the stream, because it is about to begin anew.
+    /// Whether the stream must not carry new data, because it is about to restart.
     #[inline]
     pub(crate) fn holds(&self, stream: u16) -> bool {
         let is_idle = self.flight.is_none() && self.waiting.is_empty();
@@ -112,12 +112,12 @@ impl Requests {
         self.resets().any(|streams| streams.contains(stream)) || self.wants_reset_of_all()
     }
 
-    /// Whether the peer is or will be asked to let TSNs and streams begin anew.
+    /// Whether a full reset is requested or waits to be.
     pub(crate) fn wants_reset_of_all(&self) -> bool {
         self.waiting.contains(&OwnRequest::ResetAll) || self.is_resetting_all()
     }
 
-    /// Whether the peer was asked to let TSNs and streams begin anew, and has not answered yet.
+    /// Whether a full reset is in flight.
     pub(crate) fn is_resetting_all(&self) -> bool {
         self.flight.as_ref().is_some_and(|flight| flight.request == OwnRequest::ResetAll)
     }
@@ -145,8 +145,8 @@ impl Requests {
         self.waiting.front().filter(|_| self.flight.is_none())
     }
 
-    /// Whether what was sent on the streams of the next reset is acknowledged, where nothing of them waits, `next` is the
-    /// first TSN that was not sent and `base` the first that is not acknowledged.
+    /// Whether all data of the streams of the next reset is acknowledged, if none of it waits to be sent. `next` is the first TSN
+    /// that was not sent, and `base` the first that is not acknowledged.
     pub(crate) fn is_past(&mut self, base: Tsn, next: Tsn) -> bool {
         let barrier = *self.barrier.get_or_insert(next);
         !base.is_before(barrier)
@@ -204,8 +204,8 @@ impl Requests {
         self.flight.as_ref().map(|flight| flight.due)
     }
 
-    /// The timer expired: the chunk to repeat on `path`, and the path whose error count grows, unless the peer has said that it is
-    /// about it. `longest` bounds the back-off.
+    /// The timer expired: the chunk to repeat on `path`, and the path whose error count grows, unless the peer has reported that it
+    /// is in progress. `longest` bounds the back-off.
     pub(crate) fn expire(
         &mut self,
         now: Instant,
@@ -220,7 +220,7 @@ impl Requests {
         Some((flight.parameters.clone(), failed))
     }
 
-    /// A response to the request with this number.
+    /// Processes a response to the request with this number.
     pub(crate) fn on_response(
         &mut self,
         now: Instant,
@@ -243,7 +243,7 @@ impl Requests {
         }
     }
 
-    /// The peer does what was asked for by a request with this number, by a request of its own.
+    /// Notes that the peer fulfils the request with this number by a request of its own.
     pub(crate) fn on_followed(&mut self, sequence: u32) {
         let is_asked = |flight: &InFlight| {
             flight.sequence == sequence && matches!(flight.request, OwnRequest::ResetIncoming(_))

@@ -59,10 +59,7 @@ fn a_sender_with_nothing_to_send_proves_no_limit() {
     sampler.on_chunk_acked(ms(0));
     assert_eq!(sampler.sample(ms(50), 1000, true, PATIENCE).unwrap().limit, RateLimit::Cwnd);
     sampler.on_chunk_acked(ms(5));
-    assert_eq!(
-        sampler.sample(ms(55), 1000, true, PATIENCE).unwrap().limit,
-        RateLimit::Application
-    );
+    assert_eq!(sampler.sample(ms(55), 1000, true, PATIENCE).unwrap().limit, RateLimit::Application);
     sampler.on_sent(ms(56), 0, 1000);
     sampler.on_chunk_acked(ms(56));
     assert_eq!(

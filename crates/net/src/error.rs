@@ -416,7 +416,7 @@ mod tests {
         };
         for (kind, remedy) in [
             (io::ErrorKind::AddrNotAvailable, "name one that an interface has"),
-            (io::ErrorKind::AddrInUse, "take another port"),
+            (io::ErrorKind::AddrInUse, "choose another port"),
         ] {
             let (udp, raw) = told(kind);
             assert!(udp.contains(remedy) && raw.contains(remedy), "{udp}; {raw}");

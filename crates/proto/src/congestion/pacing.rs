@@ -12,6 +12,9 @@ const LATE: Duration = Duration::from_millis(4);
 /// Largest burst after an idle time, or when a SACK opens the window, in packets. Time at the pacing rate would be no measure: at a
 /// gigabit per second half a millisecond is forty packets, and the queue there may hold ten.
 const BURST: u64 = 4;
+/// Time at the pace that a burst has at least: four packets at 12 Gbit/s. Faster, a packet takes less than the nanosecond to which times are
+/// rounded up.
+const LEAST: Duration = Duration::from_micros(4);
 
 /// Pace of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,7 +35,7 @@ impl Pacer {
         if rate == 0 {
             return u64::MAX;
         }
-        let burst = time_for(BURST * unit, rate);
+        let burst = time_for(BURST * unit, rate).max(LEAST);
         let most = if held { burst.max(LATE) } else { burst };
         self.left_by = self.left_by.max(now - most);
         let open = now.since(self.left_by).as_nanos();
@@ -134,13 +137,15 @@ mod tests {
             pacer.end_flush(holds);
             assert_eq!(pacer.begin_flush(at(late_by_us), RATE, 1500), bytes, "{late_by_us} us");
         }
-        // 1.2 Gbit/s: 4 ms are 600 kB.
-        for (holds, bytes) in [(true, 600_000), (false, 6_000)] {
+        // 1.2 Gbit/s: 4 ms are 600 kB. 1.2 Tbit/s: 4 us are 600 kB.
+        for (times, holds, bytes) in
+            [(100, true, 600_000), (100, false, 6_000), (100_000, false, 600_000)]
+        {
             let mut pacer = Pacer::default();
-            pacer.begin_flush(at(0), 100 * RATE, 1500);
+            pacer.begin_flush(at(0), times * RATE, 1500);
             pacer.on_sent(75_000);
             pacer.end_flush(holds);
-            assert_eq!(pacer.begin_flush(at(9000), 100 * RATE, 1500), bytes);
+            assert_eq!(pacer.begin_flush(at(9000), times * RATE, 1500), bytes);
         }
     }
 

@@ -9,12 +9,11 @@ use crate::{Duration, Instant};
 /// What may leave beyond the pace when a timer was late: that long at the pace.
 const LATE: Duration = Duration::from_millis(4);
 
-/// Largest burst after an idle time, or when a SACK opens the window, in packets. Time at the pacing rate would be no measure: at a
-/// gigabit per second half a millisecond is forty packets, and the queue there may hold ten.
-const BURST: u64 = 4;
-/// Time at the pace that a burst has at least: four packets at 12 Gbit/s. Faster, a packet takes less than the nanosecond to which times are
-/// rounded up.
-const LEAST: Duration = Duration::from_micros(4);
+/// Largest burst after an idle time, or when a SACK opens the window: some packets, and at most that long at the pacing rate where that
+/// is more. Half a millisecond was forty packets at a gigabit per second, where a queue may hold ten; much less than this, and a host
+/// that handles what arrives in batches falls behind its pace.
+const BURST_PACKETS: u64 = 4;
+const BURST: Duration = Duration::from_micros(100);
 
 /// Pace of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,7 +34,7 @@ impl Pacer {
         if rate == 0 {
             return u64::MAX;
         }
-        let burst = time_for(BURST * unit, rate).max(LEAST);
+        let burst = time_for(BURST_PACKETS * unit, rate).max(BURST);
         let most = if held { burst.max(LATE) } else { burst };
         self.left_by = self.left_by.max(now - most);
         let open = now.since(self.left_by).as_nanos();
@@ -137,9 +136,9 @@ mod tests {
             pacer.end_flush(holds);
             assert_eq!(pacer.begin_flush(at(late_by_us), RATE, 1500), bytes, "{late_by_us} us");
         }
-        // 1.2 Gbit/s: 4 ms are 600 kB. 1.2 Tbit/s: 4 us are 600 kB.
+        // 1.2 Gbit/s: 4 ms are 600 kB, 100 us are 15 kB.
         for (times, holds, bytes) in
-            [(100, true, 600_000), (100, false, 6_000), (100_000, false, 600_000)]
+            [(100, true, 600_000), (100, false, 15_000), (10, false, 6_000)]
         {
             let mut pacer = Pacer::default();
             pacer.begin_flush(at(0), times * RATE, 1500);

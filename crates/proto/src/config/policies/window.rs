@@ -379,9 +379,9 @@ policy_enum!(
     Pacing {
         /// No: packets are sent as soon as the congestion window admits them.
         Off = "off",
-        /// Yes: after a burst of four packets, at the controller's pacing rate. Controllers without
-        /// one pace 5/4 of a window per round trip, and two windows in slow start. While a loss
-        /// reduces the window, SACKs clock the packets.
+        /// Yes: after a burst of four packets, or of 100 us, at the controller's pacing rate.
+        /// Controllers without one pace 5/4 of a window per round trip, and two windows in slow
+        /// start. While a loss reduces the window, SACKs clock the packets.
         On = "on",
     }
 );

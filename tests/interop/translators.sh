@@ -145,6 +145,7 @@ forwarded() {
     local receiver
     : > "$WORK/other"
     head -c 5000000 /dev/urandom > "$WORK/file"
+    rm -rf "$WORK/out"
     mkdir "$WORK/out"
     ip netns exec "$CLIENT" timeout 60 "$POLYPATH" receive --listen 10.2.0.2%u2 --out "$WORK/out" --once > /dev/null 2> "$WORK/other" &
     receiver=$!

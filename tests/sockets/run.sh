@@ -32,6 +32,8 @@ if have valgrind; then
         cat "$work"/memory.*
         exit 1
     fi
+else
+    say "   valgrind is not installed: the memory of programs was not checked"
 fi
 
 say "== programs that are linked with the library, whose header and pkg-config file are installed"

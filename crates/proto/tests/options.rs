@@ -279,7 +279,7 @@ fn small_messages_wait_until_the_option_is_switched_off() {
     victim.send(1, 50);
     assert_eq!(data_chunks(&victim.sent()), 0);
     victim.host.shutdown(now, 0);
-    assert_eq!(data_chunks(&victim.sent()), 1, "the end waits for nothing");
+    assert_eq!(data_chunks(&victim.sent()), 1, "at the end, nothing is held back");
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Options {
         let mut config = self.association.clone();
         if !is_chosen && addresses.peek().is_some() && addresses.all(|ip| ip.is_loopback()) {
             config.mtu_bytes = LOOPBACK_MTU_BYTES;
-            // At its start, a pace that was learned from single large packets and delayed SACKs never rose in every third transfer.
+            // With pacing, 8 of 23 transfers of 64 KiB messages stayed at 3 Mbit/s from their start; the cause is not known.
             config.policies.pacing = polypath::config::Pacing::Off;
         }
         config

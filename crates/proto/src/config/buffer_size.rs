@@ -6,7 +6,10 @@ use super::{AssociationConfig, BufferSize};
 use crate::Duration;
 
 /// Initial size of a self-sizing buffer: enough for the first round trips of slow start.
-const FIRST_BYTES: u32 = 64 << 10;
+const FIRST_BYTES: u64 = 64 << 10;
+/// Packets that it holds, where they are larger than usual: an initial congestion window (RFC 6928). A buffer of fewer than three would
+/// have one packet on its way at a time, and each would wait for the delayed SACK of the one before.
+const FIRST_PACKETS: u64 = 10;
 
 /// Bounds of a buffer in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,12 +39,13 @@ impl BufferSize {
         }
     }
 
-    fn bounds(self, configured: u64, infinite: u64) -> BufferBounds {
+    fn bounds(self, configured: u64, infinite: u64, mtu_bytes: u16) -> BufferBounds {
         match self {
             Self::Bytes => BufferBounds { first: configured, most: configured },
             Self::Infinite => BufferBounds { first: infinite, most: infinite },
             Self::AutoFast | Self::AutoTimeout => {
-                BufferBounds { first: configured.min(FIRST_BYTES.into()), most: configured }
+                let first = FIRST_BYTES.max(FIRST_PACKETS * u64::from(mtu_bytes));
+                BufferBounds { first: configured.min(first), most: configured }
             }
         }
     }
@@ -49,12 +53,13 @@ impl BufferSize {
 
 impl AssociationConfig {
     pub(crate) fn send_buffer(&self) -> BufferBounds {
-        self.policies.send_buffer.bounds(self.send_buffer_bytes, u64::MAX)
+        self.policies.send_buffer.bounds(self.send_buffer_bytes, u64::MAX, self.mtu_bytes)
     }
 
     /// The size of the receive buffer fits the 32 bits of an advertised window.
     pub(crate) fn receive_buffer(&self) -> BufferBounds {
-        self.policies.receive_buffer.bounds(self.receive_buffer_bytes.into(), u32::MAX.into())
+        let (configured, infinite) = (self.receive_buffer_bytes.into(), u32::MAX.into());
+        self.policies.receive_buffer.bounds(configured, infinite, self.mtu_bytes)
     }
 
     /// The window that the handshake advertises.
@@ -66,6 +71,7 @@ impl AssociationConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Preset;
 
     #[test]
     fn the_papers_example() {
@@ -92,5 +98,19 @@ mod tests {
         assert_eq!(first(BufferSize::AutoTimeout, 9000), 9000);
         assert_eq!(first(BufferSize::Infinite, 9000), u32::MAX);
         assert_eq!(config.send_buffer().most, config.send_buffer_bytes);
+    }
+
+    #[test]
+    fn a_buffer_begins_with_several_packets_of_any_size() {
+        for (mtu_bytes, first) in
+            [(576, 64 << 10), (1500, 64 << 10), (9000, 90_000), (65_000, 650_000)]
+        {
+            let config = AssociationConfig {
+                mtu_bytes,
+                receive_buffer_bytes: 1 << 20,
+                ..AssociationConfig::with_preset(Preset::Recommended)
+            };
+            assert_eq!(config.first_window(), first, "packets of {mtu_bytes} bytes");
+        }
     }
 }

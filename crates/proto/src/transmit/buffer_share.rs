@@ -29,6 +29,10 @@ impl Snapshot<'_> {
     fn share_admits(&self, path: PathId) -> bool {
         let (policies, outstanding) = (&self.config.policies, &self.tx.outstanding);
         let paths = self.sharing_paths();
+        let by_need = policies.buffer_split_shares == BufferSplitShares::ByNeed;
+        if by_need && paths == 1 {
+            return true; // the buffers themselves are its limit
+        }
         let view = SplitView {
             send_buffer: self.tx.queue.limit(),
             peer_window: self.tx.peer_window(),
@@ -43,8 +47,7 @@ impl Snapshot<'_> {
             |view: &_| buffer_split::admits(policies.buffer_split, policies.buffer_split_by, view);
         // No share is less than an equal one.
         admits(&view)
-            || policies.buffer_split_shares == BufferSplitShares::ByNeed
-                && paths > 1
+            || by_need
                 && self
                     .needs_beside(path)
                     .is_some_and(|needs| admits(&SplitView { needs: Some(needs), ..view }))

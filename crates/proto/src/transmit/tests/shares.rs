@@ -41,6 +41,23 @@ fn message(path: u8, delivery: Delivery) -> OutgoingMessage {
     OutgoingMessage { path: Some(PathId(path)), delivery, ..message }
 }
 
+#[test]
+fn a_single_path_fills_the_buffers_to_the_last_byte() {
+    let sent = |shares, usable| {
+        let mut bench = Bench::tuned(preset("cmt"), usable, |config| {
+            config.policies.buffer_split = BufferSplit::Both;
+            config.policies.buffer_split_shares = shares;
+            config.policies.send_buffer = BufferSize::Bytes;
+            config.send_buffer_bytes = u64::from(2 * FULL);
+        });
+        bench.shape(0, 40, 40, 20);
+        bench.send_one(2 * FULL, Reliability::Full).1.unwrap();
+        bench.flush().iter().map(|sent| sent.chunks.len()).sum::<usize>()
+    };
+    assert_eq!(sent(BufferSplitShares::ByNeed, 1), 2);
+    assert_eq!(sent(BufferSplitShares::Equal, 1), 1, "the formula leaves room for an MTU");
+}
+
 /// How many of as many packets as the buffer holds a path takes, all of which name it.
 fn taken(bench: &mut Bench, path: u8) -> usize {
     for _ in 0..BUFFER {
@@ -65,7 +82,7 @@ fn the_fastest_path_takes_what_the_others_do_not_need() {
         (
             "a primary path shares with no other",
             |config| config.policies.path_order = PathOrder::Primary,
-            19,
+            20,
         ),
         (
             "equal shares with a primary path",

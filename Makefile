@@ -20,7 +20,7 @@ demo: setup-rust ## one path, naive multipath and CMT side by side; then a figur
 	cargo run --release --locked --package polypath-cli -- reproduce dreibholz-asymmetric/5-left --quick --out $(TARGET_DIR)/demo --open
 
 .PHONY: test test-debug test-release test-network
-test: setup-rust setup-test setup-interop test-debug test-release test-python test-network ## all tests; skipped ones say why
+test: setup-rust setup-test setup-python setup-interop test-debug test-release test-python test-network ## all tests; skipped ones say why
 
 test-debug: ## tests of the workspace, with debug assertions
 	cargo test --workspace --locked --no-fail-fast
@@ -38,10 +38,10 @@ test-programs: setup-rust ## programs of others with SCTP sockets, as far as the
 	tests/sockets/programs.sh
 
 .PHONY: test-python test-wheel
-test-python: setup-rust ## the Python package: its tests and its notebooks
+test-python: setup-rust setup-python ## the Python package: its tests and its notebooks
 	tests/python/run.sh
 
-test-wheel: setup-rust ## the same with the package built and installed as users have it; compiles for minutes
+test-wheel: setup-rust setup-python ## the same with the package built and installed as users have it; compiles for minutes
 	tests/python/run.sh wheel
 
 .PHONY: test-slurm
@@ -166,6 +166,6 @@ fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)
 	    cargo fuzz run --sanitizer none "$$target" "fuzz/corpus/$$target" $$seeds -- -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1; \
 	done
 
-.PHONY: setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs setup-release
-setup-rust setup-lint setup-test setup-interop setup-fuzz setup-docs setup-release: setup-%:
+.PHONY: setup-rust setup-lint setup-test setup-python setup-interop setup-fuzz setup-docs setup-release
+setup-rust setup-lint setup-test setup-python setup-interop setup-fuzz setup-docs setup-release: setup-%:
 	@scripts/setup.sh $*

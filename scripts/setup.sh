@@ -6,7 +6,9 @@
 #   rust      the toolchain of rust-toolchain.toml, a C linker
 #   lint      cargo-deny, shellcheck
 #   test      tshark, scapy and matplotlib (in target/venv), iproute2, nftables, conntrack, Chromium and the compiler for programs in C
-#   interop   libusrsctp-dev, user-mode-linux, busybox-static, iperf3, lksctp-tools, libsctp-dev and the compiler for programs in C
+#   python    what the tests of the Python package import, in target/python
+#   interop   libusrsctp-dev, user-mode-linux, busybox-static, iperf3, lksctp-tools, libsctp-dev, valgrind and the compiler for programs
+#             in C
 #   fuzz      cargo-fuzz, a C++ compiler
 #   docs      mdbook
 #   release   cargo-cyclonedx
@@ -144,6 +146,7 @@ socket_programs() {
     have sctp_test || packages+=(lksctp-tools)
     [[ -e /usr/include/netinet/sctp.h ]] || packages+=(libsctp-dev)
     have pkg-config || packages+=(pkg-config)
+    have valgrind || packages+=(valgrind)
     [[ ${#packages[@]} == 0 ]] || apt_install "programs with SCTP sockets" "${packages[@]}"
 }
 
@@ -154,6 +157,17 @@ tests() {
     optional tshark dissectors
     optional net network_tools
     optional browser browser
+}
+
+python() {
+    python_check
+    local venv requirements=tests/python/requirements.txt
+    venv=$(target_dir)/python
+    cmp -s "$requirements" "$venv/requirements.txt" && return
+    say "setup: installing into $venv: $(paste -sd ' ' "$requirements")"
+    python3 -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
+    cp "$requirements" "$venv/requirements.txt" # says that all of it is there
 }
 
 fuzz() {
@@ -173,16 +187,17 @@ release() {
     cargo_tool cyclonedx "$CARGO_CYCLONEDX"
 }
 
-[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|interop|fuzz|docs|release ..."
+[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|python|interop|fuzz|docs|release ..."
 for group in "$@"; do
     case $group in
         rust) rust ;;
         lint) lint ;;
         test) tests ;;
+        python) python ;;
         interop) optional interop other_stacks ;;
         fuzz) fuzz ;;
         docs) docs ;;
         release) release ;;
-        *) die "scripts/setup.sh knows rust, lint, test, interop, fuzz, docs and release, not $group" ;;
+        *) die "scripts/setup.sh knows rust, lint, test, python, interop, fuzz, docs and release, not $group" ;;
     esac
 done

@@ -11,19 +11,12 @@ cd "$(dirname "$0")/../.."
 source scripts/lib.sh
 
 [[ $# == 0 || "$*" == wheel ]] || die "usage: tests/python/run.sh [wheel]"
+scripts/setup.sh python
 build_programs
 POLYPATH_PROGRAM=$(cd "$POLYPATH_PROGRAMS" && pwd)/polypath
 export POLYPATH_PROGRAM
 
 venv=$(target_dir)/python
-requirements=tests/python/requirements.txt
-if ! cmp -s "$requirements" "$venv/requirements.txt"; then
-    say "python: installing into $venv: $(paste -sd ' ' "$requirements")"
-    python3 -m venv --clear "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
-    cp "$requirements" "$venv/requirements.txt" # says that all of it is there
-fi
-
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [[ $* == wheel ]]; then

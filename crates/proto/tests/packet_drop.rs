@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{Victim, config, ip, message, millis, sack, secs};
+use common::{Victim, config, init_ack_with, ip, message, millis, sack, secs};
 use polypath_proto::Transmit;
 use polypath_proto::config::{AssociationConfig, PacketDropReport, Preset};
 use polypath_testkit::{Faults, Form, Pair, PairConfig, Side};
-use polypath_wire::{Checksum, Chunk, Packet, PacketDrop, Raw, chunk_type};
+use polypath_wire::{Checksum, Chunk, Packet, PacketDrop, Parameter, Raw, chunk_type};
 use proptest::prelude::*;
 
 const MIDDLEBOX: u8 = 1;
@@ -134,6 +134,25 @@ fn what_is_reported_is_sent_again_at_once() {
     victim.receive(ip(2), vec![sack(first + 2, 100_000, &[]), Chunk::PacketDrop(damaged)]);
     assert_eq!(victim.sent().len(), 0);
     assert_eq!(victim.path().flight_bytes, 0);
+}
+
+/// Over two paths a report may be older than a SACK that came before it.
+#[test]
+fn the_window_of_a_report_counts_only_where_nothing_overtakes_it() {
+    let offer = Parameter::SupportedExtensions(&[chunk_type::PACKET_DROP]);
+    for (second, expected) in [(None, 100_000 - 20_000 - 3000), (Some(ip(4)), 100_000 - 3000)] {
+        let parameters: Vec<_> =
+            second.map(Parameter::from).into_iter().chain([offer.clone()]).collect();
+        let mut victim = Victim::established_by(reporting(), init_ack_with(&parameters));
+        victim.send(3, 1000);
+        let sent = victim.sent();
+        victim.now += millis(20);
+        let damaged = report(BAD_CHECKSUM, encoded(&sent[1].packet));
+        victim.receive(ip(2), vec![Chunk::PacketDrop(damaged)]);
+        assert_eq!(tsns(&victim.sent()).len(), 1, "the chunk is sent again");
+        let stats = victim.association().stats();
+        assert_eq!(stats.peer_window_bytes, expected, "{second:?}");
+    }
 }
 
 /// RFC 9260 section 7.2.4, rule 4: a chunk that is sent again out of turn restarts T3 only if it is the lowest outstanding

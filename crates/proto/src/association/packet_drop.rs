@@ -97,7 +97,11 @@ impl Association {
         }
         let (limit, queued) = (report.bandwidth_or_limit, report.queued);
         let (transmitter, mut send_cx) = self.sending(cx);
-        if let Some(advertised) = repair::told_peer_window(report.flags, limit, queued) {
+        // Nothing says how old a report is. One that was overtaken by SACKs on another path must not close a window that they have
+        // opened: what is outstanding would be taken for refused when the next one opens it again.
+        if !transmitter.paths.is_several()
+            && let Some(advertised) = repair::told_peer_window(report.flags, limit, queued)
+        {
             transmitter.on_peer_window(&mut send_cx, advertised);
         }
         transmitter.on_bottleneck(&mut send_cx, report, came_on);

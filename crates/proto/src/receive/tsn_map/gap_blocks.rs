@@ -146,8 +146,8 @@ impl TsnMap {
         self.runs(in_a_row + 1, Wanted { first, after: first + in_a_row, last })
     }
 
-    /// At most `space` runs, of `count`: those in a row up to the TSN that came in last on the path, those of what came in last on any,
-    /// and the highest one.
+    /// At most `space` runs, of `count`: those in a row up to the TSN that came in last on the path that is answered, those of what came
+    /// in last on any, and the highest one.
     fn news(&self, count: usize, space: usize, news: &SackNews<'_>) -> SmallVec<[GapAckBlock; 4]> {
         let in_a_row = NEWS_ROW - 1;
         let after = news.last().map_or(0, |tsn| self.runs_begun_by(self.wide(tsn)));
@@ -340,11 +340,12 @@ mod tests {
             ] {
                 let mut latest = LatestTsns::default();
                 others.iter().for_each(|run| latest.note(there, tsn_in(*run)));
-                latest.note(here, tsn_in(last));
                 // What is acknowledged already, and what never came.
                 for old in [9, 10, u32::MAX - 5] {
                     latest.note(there, Tsn(old));
                 }
+                let _reported = latest.news(here, None);
+                latest.note(here, tsn_in(last));
                 let turn = SackTurn { number: 1, news: latest.news(here, Some(there)) };
                 let blocks = map.gap_blocks_in_turn(300, 0, &turn);
                 let first = (last + 1).saturating_sub(NEWS_ROW - 1).min(count - NEWS_ROW);

@@ -141,9 +141,11 @@ impl MeasuredPath {
     }
 
     /// What it carries alone at most, in bytes per second, with a buffer of this size: what its bottleneck passes on, or was
-    /// measured when it was full. `None` while neither is known.
+    /// measured when it was full. One that was never full, because it never had the buffer for itself, may carry twice what it has
+    /// carried so far. `None` while nothing is known.
     pub(crate) fn at_most_alone(&self, buffer: u64) -> Option<u64> {
-        let carries = self.final_rate().max(self.bottleneck)?;
+        let twice = || self.rate.map(|rate| rate.bytes_per_second.saturating_mul(2));
+        let carries = self.final_rate().max(self.bottleneck).or_else(twice)?;
         let most = u128::from(buffer) * NANOS_PER_SECOND / self.smallest_nanos();
         Some(u64::try_from(most).unwrap_or(u64::MAX).min(carries))
     }

@@ -227,3 +227,25 @@ fn a_path_is_negligible_beside_thirty_two_times_its_rate() {
         assert_eq!(is_negligible(&own, [other.proven()].into_iter()), expected, "{what}");
     }
 }
+
+#[test]
+fn what_a_path_carries_alone_at_most() {
+    let (grows, is) = (delivers(1_000_000, false), delivers(1_000_000, true));
+    for (what, rate, bottleneck, buffer, most) in [
+        ("nothing is known", None, None, u64::MAX, None),
+        ("what it delivered when it was full", is, None, u64::MAX, Some(1_000_000)),
+        ("what its bottleneck passes on", is, Some(3_000_000), u64::MAX, Some(3_000_000)),
+        ("it was never full", grows, None, u64::MAX, Some(2_000_000)),
+        (
+            "nor has it to be: its bottleneck is known",
+            grows,
+            Some(1_500_000),
+            u64::MAX,
+            Some(1_500_000),
+        ),
+        ("a buffer in its shortest round trip of 5 ms", grows, None, 5_000, Some(1_000_000)),
+    ] {
+        let path = MeasuredPath { rate, bottleneck, ..FULL };
+        assert_eq!(path.at_most_alone(buffer), most, "{what}");
+    }
+}

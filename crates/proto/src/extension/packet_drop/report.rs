@@ -10,6 +10,10 @@ const MOST_IN_A_ROW: u32 = 64;
 /// Reports that one intact packet allows. Damage beyond this share leaves nothing worth repairing.
 const PER_INTACT_PACKET: u32 = 4;
 
+/// Bytes of a refused packet that its report carries: the common header, and the beginning of the first chunk. Its peer reads nothing
+/// else there, and many may be refused at once whose reports all go over a thin way back.
+const REFUSED_BYTES: usize = 64;
+
 /// Why a packet is reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Why {
@@ -45,7 +49,11 @@ pub(crate) fn report(view: &ReportView<'_>) -> Option<PacketDrop<'static>> {
     if carried::chunks(view.packet).any(unreported) {
         return None;
     }
-    let most = view.space.checked_sub(HEADER_BYTES)?;
+    let space = view.space.checked_sub(HEADER_BYTES)?;
+    let most = match view.why {
+        Why::Damaged => space,
+        Why::Refused => space.min(REFUSED_BYTES),
+    };
     let carried = &view.packet[..view.packet.len().min(most)];
     let mut report = PacketDrop {
         flags: match view.why {
@@ -156,6 +164,10 @@ mod tests {
             assert_eq!(report.truncated_length, if cut { bytes.len() as u16 } else { 0 });
         }
         assert_eq!(report(&ReportView { space: 15, ..view(&packet(&[0], 40)) }), None);
+        let bytes = packet(&[0], 1436);
+        let refused = report(&ReportView { why: Why::Refused, ..view(&bytes) }).unwrap();
+        assert_eq!((refused.packet.as_slice(), refused.truncated_length), (&bytes[..64], 1452));
+        assert_eq!(refused.flags, flags::TRUNCATED);
     }
 
     #[test]

@@ -126,7 +126,7 @@ policy_enum!(
         Classic = "classic",
         /// With an equal cumulative ack, a TSN counts as reneged only if the SACK arrived on the
         /// path that had acknowledged it. Otherwise the SACK yields neither missing reports nor a
-        /// receive window.
+        /// receive window. Below the cumulative ack, what an NR-SACK names for good is acknowledged.
         SamePath = "same-path",
     }
 );

@@ -29,6 +29,9 @@ pub(crate) fn apply_to(
             on_newly(tsn, newly);
         }
     }
+    if report.is_late {
+        return apply_late(outstanding, report, delta, on_newly);
+    }
     if !blocks.is_empty() {
         apply_blocks(outstanding, report, delta, on_newly);
     }
@@ -41,6 +44,26 @@ pub(crate) fn apply_to(
             delta.release_early(release_blocks(outstanding, cumulative, final_ones));
         }
         Release::Nothing | Release::Reported | Release::Blocks(_) => {}
+    }
+}
+
+/// Applies those of the gap blocks, or the parts of them, that are not below the cumulative ack of a later report.
+#[inline(never)]
+fn apply_late(
+    outstanding: &mut OutstandingData,
+    report: &Report<'_>,
+    delta: &mut AckDelta,
+    mut on_newly: impl FnMut(Tsn, &Newly),
+) {
+    let base = outstanding.base();
+    for block in report.blocks.iter() {
+        let start = report.cumulative.plus(block.start.into());
+        let stop = report.cumulative.plus(u32::from(block.end) + 1);
+        if stop.is_after(base) {
+            let start = if start.is_before(base) { base } else { start };
+            apply_run(outstanding, report, delta, (start, stop), &mut on_newly);
+            delta.highest_gap_acked = Some(stop.previous());
+        }
     }
 }
 

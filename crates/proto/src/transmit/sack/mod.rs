@@ -11,7 +11,7 @@ pub(crate) use apply::apply_to;
 pub(crate) use delta::AckDelta;
 pub(crate) use renege::{Withdrawn, withdraw, withdraw_next};
 pub(crate) use silence::{Silence, Unnamed};
-pub(crate) use validate::{SackProblem, SackVerdict, validate};
+pub(crate) use validate::{SackProblem, SackVerdict, validate, validate_blocks};
 
 use polypath_wire::GapAckBlocks;
 
@@ -29,6 +29,8 @@ pub(crate) struct Report<'a> {
     pub(crate) release: Release<'a>,
     /// Path on which it came.
     pub(crate) arrival: PathId,
+    /// Its cumulative ack lies behind. What it names has arrived nevertheless, and counts; it says nothing of what it does not name.
+    pub(crate) is_late: bool,
 }
 
 impl Report<'_> {

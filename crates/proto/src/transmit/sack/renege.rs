@@ -30,6 +30,9 @@ pub(crate) fn withdraw(
     policy: StaleSack,
     on_reneged: impl FnMut(PathId, u32),
 ) -> Withdrawn {
+    if report.is_late {
+        return Withdrawn { is_stale: true, chunks: 0 };
+    }
     match u64::from(outstanding.acked_count()) <= delta.reported {
         true => Withdrawn::default(),
         false => withdraw_unreported(outstanding, report, delta, silence, policy, on_reneged),

@@ -33,13 +33,26 @@ pub(crate) fn validate(
     base: Tsn,
     next: Tsn,
 ) -> Result<SackVerdict, SackProblem> {
-    let last_sent = next.previous();
-    if cumulative.is_after(last_sent) {
+    if cumulative.is_after(next.previous()) {
         return Err(SackProblem::AcknowledgesUnsent(cumulative));
     }
     if cumulative.next().is_before(base) {
         return Ok(SackVerdict::Stale);
     }
+    validate_blocks(cumulative, blocks, next)?;
+    Ok(SackVerdict::Apply)
+}
+
+/// Judges the gap blocks above a cumulative ack, where TSNs up to `next` were sent.
+///
+/// # Errors
+///
+/// As those of [`validate`].
+pub(crate) fn validate_blocks(
+    cumulative: Tsn,
+    blocks: &GapAckBlocks<'_>,
+    next: Tsn,
+) -> Result<(), SackProblem> {
     // One pass without branches: SACKs over unequal paths have hundreds of blocks.
     let (malformed, highest) = blocks.iter().fold((false, 1), |(malformed, previous), block| {
         (malformed | (block.start <= previous) | (block.end < block.start), block.end)
@@ -48,8 +61,8 @@ pub(crate) fn validate(
         return Err(SackProblem::MalformedBlock);
     }
     let end = cumulative.plus(u32::from(highest));
-    if !blocks.is_empty() && end.is_after(last_sent) {
+    if !blocks.is_empty() && end.is_after(next.previous()) {
         return Err(SackProblem::AcknowledgesUnsent(end));
     }
-    Ok(SackVerdict::Apply)
+    Ok(())
 }

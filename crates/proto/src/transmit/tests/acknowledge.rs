@@ -323,6 +323,49 @@ fn what_the_peer_promises_to_keep_leaves_the_send_buffer_at_once() {
     assert!(matches!(acked, AckOutcome::Refused(SackProblem::MalformedBlock)), "{acked:?}");
 }
 
+/// Six chunks, the first three of which a later SACK has acknowledged cumulatively. Then comes an NR-SACK from before.
+#[test]
+fn what_an_overtaken_nr_sack_names_for_good_is_acknowledged_and_nothing_else_of_it_counts() {
+    use StaleSack::{Classic, SamePath};
+    // (policy, renegable, non-renegable above chunk 0, chunks in flight behind it)
+    for (policy, renegable, kept, in_flight) in [
+        (SamePath, &[][..], &[(4, 4)][..], 2),
+        (SamePath, &[], &[(2, 2), (4, 5)], 1),
+        (SamePath, &[], &[(2, 4)], 1),
+        (SamePath, &[], &[(2, 2)], 3),
+        (SamePath, &[], &[], 3),
+        (SamePath, &[(4, 4)], &[], 3),
+        (SamePath, &[(4, 4)], &[(5, 5)], 3),
+        (Classic, &[], &[(4, 4)], 3),
+        // Chunk 6 was never sent.
+        (SamePath, &[], &[(4, 4), (6, 6)], 3),
+    ] {
+        let mut bench = bench(preset("cmt"), 2);
+        bench.config.policies.stale_sack = policy;
+        bench.place(&[0, 1, 0, 1, 0, 1]);
+        bench.sack(&Answer::of(3).a_rwnd(50_000).over(1));
+        let nr_sack = NrSack {
+            flags: 0,
+            cumulative_tsn_ack: tsn(0).0,
+            a_rwnd: 7,
+            renegable_blocks: blocks(renegable),
+            non_renegable_blocks: blocks(kept),
+            duplicate_tsns: DuplicateTsns::Borrowed(&[]),
+            reserved: 0,
+        };
+        for time in 0..5 {
+            let (tx, mut cx) = bench.lend();
+            let acked = tx.on_nr_sack(&mut cx, &nr_sack, PathId(0));
+            assert!(!matches!(acked, AckOutcome::Refused(_)), "{acked:?}");
+            let outstanding = &bench.tx.outstanding;
+            let counts = (outstanding.in_flight_count(), outstanding.lost_count());
+            assert_eq!(counts, (in_flight, 0), "{policy:?} {renegable:?} {kept:?}, time {time}");
+            assert_eq!(bench.tx.queue.used(), u64::from(FULL * in_flight));
+            assert_eq!((outstanding.base(), bench.tx.advertised_window), (tsn(3), 50_000));
+        }
+    }
+}
+
 #[test]
 fn a_shutdown_acknowledges_and_says_nothing_of_gaps_and_window() {
     let mut bench = bench(preset("cmt"), 2);

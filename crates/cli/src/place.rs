@@ -113,7 +113,7 @@ pub(crate) trait PlaceError: Into<anyhow::Error> {
 }
 
 /// Whether another file or directory would help.
-fn is_place(error: &io::Error) -> bool {
+pub(crate) fn is_place(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::PermissionDenied

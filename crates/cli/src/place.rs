@@ -183,6 +183,7 @@ impl PlaceError for ReproduceError {
             Self::Journal(error) => error.is_usage(),
             Self::Results(error) => error.is_usage(),
             Self::Directory(_) => true,
+            Self::Io { error, .. } => is_place(error),
             _ => false,
         }
     }

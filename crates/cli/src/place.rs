@@ -113,7 +113,7 @@ pub(crate) trait PlaceError: Into<anyhow::Error> {
 }
 
 /// Whether another file or directory would help.
-fn is_place(error: &io::Error) -> bool {
+pub(crate) fn is_place(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::PermissionDenied
@@ -183,6 +183,7 @@ impl PlaceError for ReproduceError {
             Self::Journal(error) => error.is_usage(),
             Self::Results(error) => error.is_usage(),
             Self::Directory(_) => true,
+            Self::Io { error, .. } => is_place(error),
             _ => false,
         }
     }

@@ -42,3 +42,16 @@ fn mistakes_are_usage_errors() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_wrong_part_of_a_path_is_named_with_its_reason() {
+    for (path, part) in [
+        ("100 Mbits, 10 ms", "rate: "),
+        ("100 Mbit/s, 10", "round-trip time: `10` has no unit"),
+        ("100 Mbit/s, 10 ms, 1", "retransmission timeout: `1` has no unit"),
+    ] {
+        let output = polypath(&["bmin", "--path", path]);
+        let (_, err) = texts(&output);
+        assert!(err.contains(part) && !err.contains(&format!("{part}\n")), "{err}");
+    }
+}

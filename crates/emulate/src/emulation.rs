@@ -65,7 +65,7 @@ pub fn run(
     let mut live = Live::new(options.scenario, options.seed)?;
     let placed = place(&options.programs, live.hosts())?;
     if !geteuid().is_root() {
-        return Err(Error::NotPermitted("this process is not root's".into()));
+        return Err(Error::NotPermitted("run it with sudo".into()));
     }
     for (host, file) in options.captures.into_iter().enumerate() {
         live.capture(host, Box::new(BufWriter::new(file)));

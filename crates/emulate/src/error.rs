@@ -23,9 +23,7 @@ pub enum Error {
         known: String,
     },
     /// The system does not let this user.
-    #[error(
-        "network namespaces and devices have to be made, which the system lets only root do (or CAP_NET_ADMIN and CAP_SYS_ADMIN): {0}"
-    )]
+    #[error("only root may create network namespaces and devices: {0}")]
     NotPermitted(String),
     /// The program `ip` is missing.
     #[error("the program `ip` is missing, which sets up network namespaces (Debian: iproute2)")]

@@ -60,7 +60,7 @@ impl TestBed {
     /// This process may not, `ip` or `tc` is missing, or the kernel has no token buckets.
     pub fn new(links: &[ShapedLink]) -> Result<Self, Error> {
         if !nix::unistd::geteuid().is_root() {
-            return Err(Error::NotPermitted("this process is not root's".into()));
+            return Err(Error::NotPermitted("run it with sudo".into()));
         }
         remove_orphans();
         let [a, b] = [Namespace::new(0, "a")?, Namespace::new(1, "b")?];

@@ -36,7 +36,7 @@ const fn row(number: i32, name: &'static str, used: Use, remark: &'static str) -
 }
 
 /// How messages come back.
-const RETURNED: &str = "once per message, with all its content; only the newest messages, up to the size of the send buffer, keep it";
+const RETURNED: &str = "once per message, with all its content; only the newest messages, up to the size of the send buffer, have it";
 
 /// What becomes of associations that exist.
 const BINDX: &str =
@@ -123,7 +123,7 @@ pub const OPTIONS: &[OptionSupport] = &[
         126,
         "SENDMSG_CONNECT",
         Neither,
-        "only inside of Linux: `sendmsg` connects one-to-many sockets to unknown peers",
+        "internal to Linux; `sendmsg` connects one-to-many sockets to unknown peers",
     ),
     row(127, "EVENT", Both, ""),
     row(128, "ASCONF_SUPPORTED", Both, ""),
@@ -202,7 +202,7 @@ pub const ANCILLARY: &[(&str, &str)] = &[
     ("SCTP_PRINFO", ""),
     (
         "SCTP_AUTHINFO",
-        "with a key that is not active, the message waits for those before it, and those behind wait for it; retransmissions have the active key",
+        "a message with a key that is not active waits for those before it, and later ones wait for it; retransmissions use the active key",
     ),
     ("SCTP_DSTADDRV4", ""),
     ("SCTP_DSTADDRV6", ""),
@@ -226,13 +226,13 @@ pub const NOTIFICATIONS: &[(&str, &str)] = &[
 ];
 
 /// No program carries packets itself.
-const CARRIED: &str = "nothing: there are no sockets of `AF_CONN`";
+const CARRIED: &str = "does nothing: there are no sockets of `AF_CONN`";
 
 /// Functions of usrsctp, and what differs from it. Settings of the whole stack (`usrsctp_sysctl_…`) are not listed.
 pub const USRSCTP: &[(&str, &str)] = &[
-    ("usrsctp_init", "the service has the UDP port: neither the port nor the functions are used"),
+    ("usrsctp_init", "port and functions are not used: the service has its own UDP port"),
     ("usrsctp_init_nothreads", "as `usrsctp_init`"),
-    ("usrsctp_handle_timers", "nothing: timers are the service's"),
+    ("usrsctp_handle_timers", "does nothing: the service runs the timers"),
     ("usrsctp_finish", "0 once all sockets are closed; their associations end in the service"),
     (
         "usrsctp_socket",
@@ -255,7 +255,7 @@ pub const USRSCTP: &[(&str, &str)] = &[
     ("usrsctp_get_events", ""),
     ("usrsctp_sendv", "messages in parts (`SCTP_EXPLICIT_EOR`) are not supported"),
     ("usrsctp_recvv", ""),
-    ("usrsctp_setsockopt", "options that Linux has none like fail with `ENOPROTOOPT`"),
+    ("usrsctp_setsockopt", "options without a counterpart in Linux fail with `ENOPROTOOPT`"),
     ("usrsctp_getsockopt", "as `usrsctp_setsockopt`"),
     ("usrsctp_opt_info", "as `usrsctp_setsockopt`"),
     ("usrsctp_getpaddrs", ""),

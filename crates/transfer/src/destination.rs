@@ -48,7 +48,9 @@ pub enum FileError {
     #[error("the disk is full: {0:?} does not fit any more")]
     DiskFull(String),
     /// The file system has too little free space.
-    #[error("{bytes} bytes do not fit: {free} bytes are free for them")]
+    #[error(
+        "{bytes} bytes do not fit: {free} bytes are free for them; make room at the receiver (--out, --keep-free)"
+    )]
     NoRoom {
         /// Bytes of the file that are still to come.
         bytes: u64,

@@ -55,11 +55,16 @@ impl FromStr for PathArgument {
             _ => return Err(anyhow!("write it as 'RATE, RTT' or 'RATE, RTT, RTO'")),
         };
         Ok(Self {
-            rate: rate.parse().context("the rate")?,
-            rtt: rtt.parse().context("the round-trip time")?,
-            rto: rto.map(str::parse).transpose().context("the retransmission timeout")?,
+            rate: rate.parse::<BitRate>().map_err(|error| anyhow!("rate: {error}"))?,
+            rtt: time("round-trip time", rtt)?,
+            rto: rto.map(|rto| time("retransmission timeout", rto)).transpose()?,
         })
     }
+}
+
+/// A time of a path.
+fn time(what: &str, text: &str) -> anyhow::Result<Duration> {
+    text.parse::<Duration>().map_err(|error| anyhow!("{what}: {error}"))
 }
 
 /// The result.

@@ -72,7 +72,7 @@ fn failure(error: KeyFileError) -> Failure {
     match error {
         KeyFileError::NoRandomness => Failure::Unfit(error.into()),
         KeyFileError::Name(_) => {
-            Failure::Usage(anyhow::Error::from(error).context("--name NAME gives it one"))
+            Failure::Usage(anyhow::Error::from(error).context("the name of the key (--name)"))
         }
         _ => Failure::Usage(error.into()),
     }

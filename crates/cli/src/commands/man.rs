@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Arg, Command};
+use polypath_lab::results::make_directory;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output;
 
 /// Arguments.
@@ -29,8 +30,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let Some(directory) = &args.directory else {
         return output::print(markdown(&built()).as_bytes());
     };
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot create {}", directory.display()))?;
+    make_directory(directory).map_err(Failure::usage)?;
     clap_mangen::generate_to(crate::command().disable_help_subcommand(true), directory)
         .with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
     Ok(())

@@ -120,7 +120,7 @@ fn show_network(
 /// Runs a simulation against the clock on the wall.
 pub(crate) fn timed(simulation: Simulation<'_>) -> anyhow::Result<RunResult> {
     let start = Instant::now();
-    let mut result = simulation.run().context("cannot write the packet capture")?;
+    let mut result = simulation.run().context("cannot write the packet captures of --pcap")?;
     result.wall_s = Some(start.elapsed().as_secs_f64());
     Ok(result)
 }

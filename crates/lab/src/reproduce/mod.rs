@@ -30,6 +30,7 @@ use polypath_sim::document::DocumentError;
 use serde::Serialize;
 
 use crate::figure::{FigureError, FigureStyle};
+use crate::journal::advice;
 use crate::paper::{Paper, Part, Target, slug};
 use crate::results::{DirectoryError, ResultsError};
 use crate::run::{Budget, JournalError, Program, Progress, RunError, Shard, TestBed};
@@ -175,7 +176,7 @@ pub enum ReproduceError {
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A file cannot be written.
-    #[error("{}: {error}", .path.display())]
+    #[error("cannot write {}: {error}{}", .path.display(), advice(.error))]
     Io {
         /// Which.
         path: PathBuf,

@@ -58,7 +58,7 @@ pub enum KeyFileError {
     #[error("{} exists, and a file of keys is never replaced: name another, or remove it", .0.display())]
     Exists(PathBuf),
     /// The new file cannot be created.
-    #[error("cannot make {}", .path.display())]
+    #[error("cannot create {}; name a file where you may write", .path.display())]
     Create {
         /// The file.
         path: PathBuf,

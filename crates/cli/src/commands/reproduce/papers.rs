@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use polypath_lab::paper::{Paper, STATEMENTS};
 
 use crate::failure::Failure;
+use crate::place::is_place;
 
 /// Paper, name and content of every file that the program carries.
 const CARRIED: &[(&str, &str, &str)] = &include!(concat!(env!("OUT_DIR"), "/papers.rs"));
@@ -55,7 +56,16 @@ fn unpack(folder: &Path) -> Result<PathBuf, Failure> {
     for (paper, name, content) in CARRIED {
         let place = folder.join(paper);
         let write = fs::create_dir_all(&place).and_then(|()| fs::write(place.join(name), content));
-        write.with_context(|| format!("cannot write to {}", place.display()))?;
+        write.map_err(|error| {
+            let message = anyhow!(
+                "cannot write to {}: {error}; name a directory where you may write (--out)",
+                place.display()
+            );
+            match is_place(&error) {
+                true => Failure::Usage(message),
+                false => Failure::Failed(message),
+            }
+        })?;
     }
     Ok(folder.to_owned())
 }

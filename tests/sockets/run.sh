@@ -146,7 +146,7 @@ chown -R 65534:65534 "$work/false"
 listen='import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o666); s.listen(9)
 print("listening", flush=True)
 while True: s.accept()[0].close()'
-begin "$work/false-service" setpriv --reuid=65534 --regid=65534 --clear-groups python3 -c "$listen" "$work/false/polypath/sockets-$space"
+begin "$work/false-service" setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 -c "$listen" "$work/false/polypath/sockets-$space"
 wait_for "$work/false-service" "listening"
 for program in "$polypath with true" "$polypath ss" "env -u POLYPATH_SOCKETS LD_PRELOAD=$work/root/lib/libpolypath.so.0 python3 -c $(printf %q "$attempt")"; do
     if XDG_RUNTIME_DIR=$work/false bash -c "$program" 2> "$work/error"; then

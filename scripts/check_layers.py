@@ -113,7 +113,7 @@ LAYERS: dict[str, Layers] = {
         ("client", "server"),
     ),
     "polypath-transfer": (
-        ("frame", "limits", "name", "pace", "quota", "sink"),
+        ("frame", "limits", "name", "pace", "promise", "quota", "sink"),
         ("config", "destination", "ledger", "report", "source", "wait"),
         ("batch", "error", "event", "part"),
         ("reader", "small", "writer"),

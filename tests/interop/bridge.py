@@ -8,7 +8,7 @@ SCTP is carried in UDP or by IP itself. Of the packets whose first chunk is DATA
 end; UDP checksums are taken out, or made anew in IPv6, which has to have them, so that the damage reaches SCTP. SHARE of all packets is lost, always the same ones
 for the same traffic, and the others leave SECONDS later. On SIGUSR1 a part of the pairs carries nothing any more, in either
 direction and without telling anybody: all of them, or with --dark busiest the one that has carried most. With --dark-after
-BYTES that happens when so much was carried. On SIGUSR2 all carry again.
+BYTES that happens when so much was carried. On SIGUSR2 all carry again; on SIGHUP they do so with the next INIT, which is carried.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ UDP_HEADER = 8
 SCTP_HEADER = 12
 SCTP = 132
 DATA = 0
+INIT = 1
 
 
 class Impairment:
@@ -86,6 +87,16 @@ def content_of(frame: bytearray) -> tuple[int, int, int] | None:
     return protocol, begin, end
 
 
+def begins_association(frame: bytearray) -> bool:
+    """Whether the first chunk of a frame is INIT."""
+    content = content_of(frame)
+    if content is None or content[0] not in (SCTP, socket.IPPROTO_UDP):
+        return False
+    protocol, packet, end = content
+    chunk = packet + (UDP_HEADER if protocol == socket.IPPROTO_UDP else 0) + SCTP_HEADER
+    return chunk < end and frame[chunk] == INIT
+
+
 def udp_checksum(frame: bytearray, packet: int, end: int) -> bytes:
     """The checksum of a UDP packet over IPv6 in which it is zero (RFC 8200 section 8.1)."""
     addresses = frame[ETHERNET + 8 : ETHERNET + IPV6_HEADER]
@@ -111,12 +122,13 @@ class Bridge:
         self.impairment = impairment
         self.which = "all"
         self.dark_after = 0
+        self.waits_for_init = False
         self.under_way: list[tuple[float, int, socket.socket, bytearray]] = []
         self.taken = 0
 
     def take(self, source: socket.socket) -> None:
         frame, address = source.recvfrom(1 << 16)
-        if address[2] == OUTGOING or source in self.dark:
+        if address[2] == OUTGOING or source in self.dark and not self.wakes(bytearray(frame)):
             return
         self.carried[source] += len(frame)
         if self.dark_after and sum(self.carried.values()) >= self.dark_after:
@@ -128,6 +140,18 @@ class Bridge:
             leaves = time.monotonic() + self.delay
             heapq.heappush(self.under_way, (leaves, self.taken, self.other[source], carried))
 
+    def wakes(self, frame: bytearray) -> bool:
+        """Whether a frame is carried in the dark. Without ARP and its like, no INIT would come."""
+        if not self.waits_for_init:
+            return False
+        if begins_association(frame):
+            self.lighten()
+        return not self.dark or content_of(frame) is None
+
+    def wait_for_init(self) -> None:
+        self.waits_for_init = True
+        print("waiting", flush=True)
+
     def darken(self) -> None:
         self.dark = set(self.other)
         if self.which == "busiest":
@@ -136,7 +160,7 @@ class Bridge:
         print("dark", flush=True)
 
     def lighten(self) -> None:
-        self.dark = set()
+        self.dark, self.waits_for_init = set(), False
         print("light", flush=True)
 
     def deliver(self) -> float | None:
@@ -179,6 +203,7 @@ def main() -> None:
     bridge.which, bridge.dark_after = options.dark, options.dark_after
     signal.signal(signal.SIGUSR1, lambda *_: bridge.darken())
     signal.signal(signal.SIGUSR2, lambda *_: bridge.lighten())
+    signal.signal(signal.SIGHUP, lambda *_: bridge.wait_for_init())
     print("ready", flush=True)
     bridge.run()
 

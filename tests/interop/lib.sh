@@ -22,7 +22,8 @@
 #   theirs OPTION...                  runs the other stack's program; theirs_end gives its status, theirs_kill ends it
 #                                     without a word where it can be
 #   bridge_in                         puts a bridge into every path; bridge OPTION... begins to carry packets
-#                                     (bridge.py), bridge_dark and bridge_light tell it what its signals do
+#                                     (bridge.py), bridge_dark, bridge_light and bridge_light_at_init tell
+#                                     it what its signals do
 #   exchange CASE OURS... -- THEIRS...  usrsctp listens in A, ours connects from B, each with these options; both
 #                                     must end with the same sum
 #   exchange_in_part CASE ...         the same without that demand, where messages may be given up
@@ -182,6 +183,7 @@ bridge_out() {
 }
 bridge_dark() { kill -USR1 "$BRIDGE_PID" && wait_for 10 bridge_says dark; }
 bridge_light() { kill -USR2 "$BRIDGE_PID" && wait_for 10 bridge_says light; }
+bridge_light_at_init() { kill -HUP "$BRIDGE_PID" && wait_for 10 bridge_says waiting; }
 bridge_says() { [[ $(tail -n 1 "$WORK/bridge.out") == "$1" ]]; }
 
 # Builds what the network tests run of ours.

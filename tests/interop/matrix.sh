@@ -289,7 +289,8 @@ restart_sender() {
         kill -KILL "$OURS_PID"
         wait "$OURS_PID" || true
     fi
-    bridge_light
+    # A packet that meets neither the old association nor the new one would be answered with an ABORT, which ends the receiver's.
+    bridge_light_at_init
     SENDER_TOO=()
     start "$SENDER"
 }

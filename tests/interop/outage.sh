@@ -59,6 +59,15 @@ sys.exit(not (result["associations"] >= 2 and resumed > 2_000_000 and carried < 
 END
 }
 
+# uninterrupted NAME: the file arrives, over one association.
+uninterrupted() {
+    wait "$SENDER" || report "$1: the sender failed"
+    cmp "$WORK/file" "$WORK/out/file" || report "$1: the file arrived damaged"
+    end_receiver TERM
+    grep -q '"associations":1[,}]' "$WORK/result" || report "$1: the association ended"
+    say "  $1: intact, one association"
+}
+
 net_up 2
 build_ours
 have python3 || skip net "python3 is not installed"
@@ -93,3 +102,17 @@ end_receiver KILL
 in_a timeout 120 "$POLYPATH" receive --listen "$(addresses a)" --out "$WORK/out" > /dev/null 2> "$WORK/receiver" &
 RECEIVER=$!
 intact "a receiver that is killed and started again"
+
+# The sender has every address of its host: what it loses and gains counts at once.
+begin --from 0.0.0.0
+for path in 1 2; do ip -n "$NS_B" address del "$(address b $path)/24" dev "path$path"; done
+sleep 1
+ip -n "$NS_B" address add "$(address b 2)/24" dev path2
+uninterrupted "without an address for a second"
+ip -n "$NS_B" address add "$(address b 1)/24" dev path1
+
+begin --from 0.0.0.0
+for path in 1 2; do ip -n "$NS_B" address del "$(address b $path)/24" dev "path$path"; done
+sleep 1
+ip -n "$NS_B" address add 10.77.1.78/24 dev path1
+uninterrupted "with another address after a second without any"

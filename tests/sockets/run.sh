@@ -139,6 +139,23 @@ if "${others[@]}" python3 -c "$attempt" 2> "$work/error"; then
 fi
 grep -q "Network is down" "$work/error" || { cat "$work/error"; exit 1; }
 
+say "== a service of another user, in a folder that looks like this user's, is refused"
+space=$(readlink /proc/self/ns/net | tr -dc 0-9)
+mkdir -m 711 "$work/false" "$work/false/polypath"
+chown -R 65534:65534 "$work/false"
+listen='import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o666); s.listen(9)
+print("listening", flush=True)
+while True: s.accept()[0].close()'
+begin "$work/false-service" setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 -c "$listen" "$work/false/polypath/sockets-$space"
+wait_for "$work/false-service" "listening"
+for program in "$polypath with true" "$polypath ss" "env -u POLYPATH_SOCKETS LD_PRELOAD=$work/root/lib/libpolypath.so.0 python3 -c $(printf %q "$attempt")"; do
+    if XDG_RUNTIME_DIR=$work/false bash -c "$program" 2> "$work/error"; then
+        say "a program used it: $program"
+        exit 1
+    fi
+    grep -q "belongs to another user (65534)" "$work/error" || { cat "$work/error"; exit 1; }
+done
+
 say "== two hosts, two paths, one of them cut"
 for side in a b; do
     space=pp-sockets-$side-$$

@@ -13,7 +13,9 @@ use std::process::{Command, Stdio};
 use libc::{c_int, c_uint};
 use polypath_sockets::address;
 use polypath_sockets::control::{Operation, Reply, Request};
-use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE, default_service_path};
+use polypath_sockets::names::{
+    SERVICE_VARIABLE, SETTINGS_VARIABLE, default_service_path, is_trusted,
+};
 
 use crate::fault::{Fault, Outcome};
 use crate::real;
@@ -60,9 +62,42 @@ fn connect(path: &Path, operation: Operation) -> Outcome<UnixStream> {
             );
             return Err(Fault(libc::EPROTONOSUPPORT));
         }
-        return UnixStream::connect(path).map_err(|error| silent(path, &error));
+        return trusted(path, UnixStream::connect(path));
     }
-    attempt.map_err(|error| silent(path, &error))
+    trusted(path, attempt)
+}
+
+/// The connection, unless another user has made the service: who could read and change everything.
+fn trusted(path: &Path, attempt: io::Result<UnixStream>) -> Outcome<UnixStream> {
+    let stream = attempt.map_err(|error| silent(path, &error))?;
+    let theirs = user_of(&stream).map_err(|error| silent(path, &error))?;
+    // SAFETY: it only gives a number.
+    let own = unsafe { libc::geteuid() };
+    if is_trusted(theirs, own, named_service().is_some()) {
+        return Ok(stream);
+    }
+    eprintln!(
+        "polypath: the service of the SCTP sockets at {} belongs to another user ({theirs}), who could read and change everything; set XDG_RUNTIME_DIR to a folder of this user",
+        path.display()
+    );
+    Err(Fault(libc::EACCES))
+}
+
+/// The user at the other end of a connection.
+fn user_of(stream: &UnixStream) -> io::Result<u32> {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the structure and its length live longer than the call.
+    let done = unsafe {
+        real::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    if done == 0 { Ok(peer.uid) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The service does not answer.

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::net::IpAddr;
 
-use polypath::{AssociationConfig, Endpoint, Message, Peer, source_address};
+use polypath::{AssociationConfig, Endpoint, EndpointConfig, Message, Peer, source_address};
 
 /// SCTP port of the echo service (RFC 862).
 const PORT: u16 = 7;
@@ -35,7 +35,14 @@ fn addresses(list: &str) -> Result<Vec<IpAddr>> {
 }
 
 async fn serve(local: &[IpAddr]) -> Result<()> {
-    let endpoint = Endpoint::builder(local.iter().copied()).port(PORT).listen(128).bind()?;
+    // Limits for peers that are not trusted: places of each address, and memory of all.
+    let limits = EndpointConfig {
+        max_associations_per_address: Some(16),
+        max_buffered_bytes: Some(64 << 20),
+        ..EndpointConfig::default()
+    };
+    let builder = Endpoint::builder(local.iter().copied()).port(PORT).config(limits);
+    let endpoint = builder.listen(128).bind()?;
     loop {
         let association = endpoint.accept().await?;
         tokio::spawn(async move {

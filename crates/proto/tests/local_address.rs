@@ -82,6 +82,37 @@ fn a_new_address_gets_a_path_that_is_probed_first() {
     deliver(&mut pair, 100, 10);
 }
 
+/// A host moves to another network: it loses all of its addresses, and then gets one.
+#[test]
+fn another_address_takes_the_place_of_the_last_one_that_was_lost() {
+    let mut pair = Pair::connected(PairConfig::new(2, config(Preset::Cmt)));
+    assert!(pair.run_until(secs(60), Pair::all_confirmed));
+    let [old, mut server] = [Side::Client, Side::Server].map(|side| pair.addresses(side));
+    let new: IpAddr = "10.9.9.9".parse().unwrap();
+    for lost in &old {
+        change(&mut pair, LocalAddressChange::Removed(*lost));
+    }
+    change(&mut pair, LocalAddressChange::Added(new));
+    let paths = pair.slot(Side::Client).association.path_stats();
+    let of_old = paths.iter().filter(|path| path.local != new);
+    assert!(of_old.clone().count() >= 2);
+    assert!(of_old.clone().all(|path| path.status == PathStatus::Inactive), "{paths:?}");
+    let of_new = paths.iter().filter(|path| path.local == new);
+    let mut reached: Vec<_> = of_new.map(|path| path.remote).collect();
+    reached.sort_unstable();
+    server.sort_unstable();
+    assert_eq!(reached, server, "every address of the peer is tried from the new one");
+    // The last one that was lost is back, and stays when the next address comes.
+    change(&mut pair, LocalAddressChange::Removed(new));
+    change(&mut pair, LocalAddressChange::Added(old[1]));
+    change(&mut pair, LocalAddressChange::Removed(old[1]));
+    change(&mut pair, LocalAddressChange::Added(old[1]));
+    change(&mut pair, LocalAddressChange::Added(new));
+    deliver(&mut pair, 0, 100);
+    let paths = pair.slot(Side::Client).association.path_stats();
+    assert!(paths.iter().any(|path| path.local == old[1] && path.status == PathStatus::Active));
+}
+
 /// Nothing else would ever find out that nobody is there: no data goes out, so no timer runs.
 #[test]
 fn a_host_that_is_left_without_a_working_path_gives_up() {

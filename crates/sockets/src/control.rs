@@ -6,8 +6,11 @@ use std::net::SocketAddr;
 use crate::address;
 use crate::layout::{Building, Fields};
 
-/// Most bytes of a question or an answer.
+/// Most bytes of a question.
 pub const MAX_BYTES: usize = 64 * 1024;
+
+/// Most bytes of an answer. One that lists thousands of associations is longer than any question.
+pub const MAX_REPLY_BYTES: usize = 4 << 20;
 
 /// What a program asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,7 +188,7 @@ impl Reply {
     /// Those of the connection, and if it is no answer.
     pub fn read(from: &mut impl Read, length: [u8; 4]) -> io::Result<Self> {
         let length = u32::from_ne_bytes(length) as usize;
-        if !(4..=MAX_BYTES).contains(&length) {
+        if !(4..=MAX_REPLY_BYTES).contains(&length) {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut body = vec![0; length];

@@ -70,9 +70,29 @@ pub fn default_service_path(user: u32) -> PathBuf {
     folder.join(format!("sockets-{digits}"))
 }
 
+/// Whether a program of the user `own` may use a service that the user `theirs` runs, who could read and change all that the program sends.
+/// The superuser may use the service of any user if it `is_named` to it.
+pub fn is_trusted(theirs: u32, own: u32, is_named: bool) -> bool {
+    theirs == own || theirs == 0 || own == 0 && is_named
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_service_of_another_user_is_not_trusted() {
+        for (theirs, own, is_named, trusted) in [
+            (1000, 1000, false, true),
+            (0, 1000, false, true),
+            (1001, 1000, false, false),
+            (1001, 1000, true, false),
+            (1001, 0, false, false),
+            (1001, 0, true, true),
+        ] {
+            assert_eq!(is_trusted(theirs, own, is_named), trusted, "{theirs}, {own}, {is_named}");
+        }
+    }
 
     #[test]
     fn names_are_read_as_they_were_written() {

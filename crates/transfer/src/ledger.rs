@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+use crate::promise::{LEAST, Promise, SlowSenders};
 use crate::quota::{QuotaError, Totals};
 
 /// Time without a byte after which a transfer has to make way for another one of the same file: its sender has probably begun
@@ -38,10 +39,21 @@ struct State {
     stored: u64,
     /// Files and directories that were accepted, without those that were given up.
     files: u64,
-    /// Bytes of files that were accepted and are neither stored nor given up.
-    reserved: u64,
-    /// Those of them that are not written yet.
-    unwritten: u64,
+    /// Bytes that were written of files that are neither stored nor given up.
+    written: u64,
+    /// Room that is promised to the files of each sender, beyond what they have written.
+    promises: BTreeMap<u64, Promise>,
+    last_sender: u64,
+    slow: SlowSenders,
+}
+
+/// A sender of files, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    ledger: Arc<Ledger>,
+    number: u64,
+    /// Its name or address, by which it is known when it is back.
+    name: String,
 }
 
 #[derive(Debug)]
@@ -62,9 +74,11 @@ pub(crate) struct Claim {
 /// Room that is promised to a file, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
-    ledger: Arc<Ledger>,
+    sender: Arc<Sender>,
     size: u64,
     unwritten: u64,
+    /// Bytes that were written since the disk was last looked at for them.
+    unseen: u64,
     is_stored: bool,
 }
 
@@ -145,22 +159,23 @@ impl Ledger {
         !self.lock().holders.is_empty()
     }
 
-    /// Bytes that are promised to files and not written yet.
-    pub(crate) fn unwritten(&self) -> u64 {
-        self.lock().unwritten
-    }
-
-    /// Bytes that count towards the most that may come: those of stored files, of accepted ones, and of incomplete ones.
-    #[cfg(test)]
-    pub(crate) fn total(&self) -> u64 {
-        self.lock().total()
+    /// A sender that offers files, with its name or address.
+    pub(crate) fn sender(self: &Arc<Self>, name: String) -> Arc<Sender> {
+        let mut state = self.lock();
+        state.last_sender += 1;
+        let (number, has_grace) = (state.last_sender, !state.slow.has(&name));
+        state.promises.insert(number, Promise::nothing(has_grace));
+        drop(state);
+        Arc::new(Sender { ledger: Arc::clone(self), number, name })
     }
 
     /// An incomplete file that was kept is there no more.
     pub(crate) fn removed(&self, name: &str) {
         self.lock().kept.remove(name);
     }
+}
 
+impl Sender {
     /// Promises room to a file of `size` bytes, if all files together do not get more than the limits.
     pub(crate) fn reserve(
         self: &Arc<Self>,
@@ -168,7 +183,7 @@ impl Ledger {
         limits: Totals,
     ) -> Result<Reservation, QuotaError> {
         {
-            let mut state = self.lock();
+            let mut state = self.ledger.lock();
             if let Some(most) = limits.max_files
                 && state.files >= most
             {
@@ -176,17 +191,48 @@ impl Ledger {
             }
             state.files = state.files.saturating_add(1);
         }
-        let ledger = Arc::clone(self);
-        let mut reservation = Reservation { ledger, size: 0, unwritten: 0, is_stored: false };
+        let sender = Arc::clone(self);
+        let mut reservation =
+            Reservation { sender, size: 0, unwritten: 0, unseen: 0, is_stored: false };
         reservation.extend(size, limits)?;
         Ok(reservation)
+    }
+
+    /// Free bytes of the disk that a file of this sender with room for `size` bytes may not have: they are promised to others.
+    pub(crate) fn promised_to_others(&self, size: u64) -> u64 {
+        let state = self.ledger.lock();
+        let own = state
+            .promises
+            .get(&self.number)
+            .map_or(0, |promise| promise.counted().min(promise.unwritten().saturating_sub(size)));
+        state.promised_but_to(self.number).saturating_add(own)
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.ledger.lock().promises.remove(&self.number);
     }
 }
 
 impl State {
+    /// Bytes that count towards the most that may come: those of stored files, of incomplete ones, and what counts of promises.
     fn total(&self) -> u64 {
+        // No sender has this number.
+        self.total_but(0)
+    }
+
+    /// The same without what is promised to a sender.
+    fn total_but(&self, sender: u64) -> u64 {
         let kept = self.kept.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
-        self.stored.saturating_add(self.reserved).saturating_add(kept)
+        let there = self.stored.saturating_add(self.written).saturating_add(kept);
+        there.saturating_add(self.promised_but_to(sender))
+    }
+
+    /// What counts of the promises to all senders but one.
+    fn promised_but_to(&self, sender: u64) -> u64 {
+        let others = self.promises.iter().filter(|(number, _)| **number != sender);
+        others.fold(0, |sum, (_, promise)| sum.saturating_add(promise.counted()))
     }
 }
 
@@ -220,43 +266,88 @@ impl Drop for Claim {
 impl Reservation {
     /// Promises more room, for a file whose size is not known before.
     pub(crate) fn extend(&mut self, bytes: u64, limits: Totals) -> Result<(), QuotaError> {
-        let mut state = self.ledger.lock();
+        let mut state = self.sender.ledger.lock();
         if let Some(limit) = limits.max_bytes {
             let left = limit.saturating_sub(state.total());
             if bytes > left {
                 return Err(QuotaError::Total { limit, left, size: bytes });
             }
         }
-        state.reserved = state.reserved.saturating_add(bytes);
-        state.unwritten = state.unwritten.saturating_add(bytes);
+        if let Some(promise) = state.promises.get_mut(&self.sender.number) {
+            promise.add(bytes);
+        }
         self.size = self.size.saturating_add(bytes);
         self.unwritten = self.unwritten.saturating_add(bytes);
         Ok(())
     }
 
-    /// So many bytes need no promise any more: they are on the disk, or were there.
-    pub(crate) fn written(&mut self, bytes: u64) {
+    /// So many bytes were on the disk already.
+    pub(crate) fn found(&mut self, bytes: u64) {
         let bytes = bytes.min(self.unwritten);
         self.unwritten -= bytes;
-        let mut state = self.ledger.lock();
-        state.unwritten = state.unwritten.saturating_sub(bytes);
+        let mut state = self.sender.ledger.lock();
+        state.written = state.written.saturating_add(bytes);
+        if let Some(promise) = state.promises.get_mut(&self.sender.number) {
+            promise.release(bytes);
+        }
+    }
+
+    /// So many bytes more were written. Of a slow sender, whose promise counts in part, they may be more than there is room for by now.
+    pub(crate) fn write(&mut self, bytes: u64, limits: Totals) -> Result<(), QuotaError> {
+        let bytes = bytes.min(self.unwritten);
+        self.unwritten -= bytes;
+        let mut state = self.sender.ledger.lock();
+        state.written = state.written.saturating_add(bytes);
+        let Some(promise) = state.promises.get_mut(&self.sender.number) else { return Ok(()) };
+        promise.fill(bytes);
+        if promise.counted() == promise.unwritten() {
+            self.unseen = 0;
+            return Ok(());
+        }
+        self.unseen = self.unseen.saturating_add(bytes);
+        match limits.max_bytes {
+            Some(limit) if state.total_but(self.sender.number) > limit => {
+                Err(QuotaError::Total { limit, left: 0, size: self.unwritten })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// If it is time to look whether the disk has room for more of a slow sender: for how many bytes, and how many are promised to others.
+    pub(crate) fn take_look(&mut self) -> Option<(u64, u64)> {
+        if self.unseen < LEAST {
+            return None;
+        }
+        self.unseen = 0;
+        let promised = self.sender.ledger.lock().promised_but_to(self.sender.number);
+        Some((self.unwritten.min(LEAST), promised))
     }
 
     /// The file has its name.
     pub(crate) fn stored(mut self) {
-        self.is_stored = true;
-        let mut state = self.ledger.lock();
+        let mut state = self.sender.ledger.lock();
         state.stored = state.stored.saturating_add(self.size);
+        state.written = state.written.saturating_sub(self.size - self.unwritten);
+        if let Some(promise) = state.promises.get_mut(&self.sender.number) {
+            promise.fill(self.unwritten);
+        }
+        (self.size, self.unwritten, self.is_stored) = (0, 0, true);
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut state = self.ledger.lock();
-        state.reserved = state.reserved.saturating_sub(self.size);
-        state.unwritten = state.unwritten.saturating_sub(self.unwritten);
-        if !self.is_stored {
-            state.files = state.files.saturating_sub(1);
+        if self.is_stored {
+            return;
+        }
+        let mut state = self.sender.ledger.lock();
+        state.files = state.files.saturating_sub(1);
+        state.written = state.written.saturating_sub(self.size - self.unwritten);
+        let Some(promise) = state.promises.get_mut(&self.sender.number) else { return };
+        let is_slow = promise.is_slow() && self.unwritten > 0;
+        promise.release(self.unwritten);
+        if is_slow {
+            state.slow.note(&self.sender.name);
         }
     }
 }
@@ -270,50 +361,94 @@ mod tests {
         Totals { max_bytes: Some(most), max_files: None }
     }
 
-    #[test]
-    fn files_count_that_are_stored_or_on_their_way() {
-        let ledger = Arc::new(Ledger::default());
-        let limits = Totals { max_bytes: Some(10), max_files: Some(2) };
-        ledger.reserve(0, limits).unwrap().stored();
-        let second = ledger.reserve(5, limits).unwrap();
-        assert_eq!(ledger.reserve(0, limits).unwrap_err(), QuotaError::TotalFiles(2));
-        drop(second);
-        // One that is too large is none.
-        assert!(matches!(ledger.reserve(11, limits), Err(QuotaError::Total { .. })));
-        ledger.reserve(5, limits).unwrap().stored();
-        assert_eq!(ledger.reserve(0, limits).unwrap_err(), QuotaError::TotalFiles(2));
+    fn sender(ledger: &Arc<Ledger>) -> Arc<Sender> {
+        ledger.sender("192.0.2.1".to_owned())
     }
 
-    #[test]
-    fn room_is_promised_once() {
+    #[tokio::test]
+    async fn files_count_that_are_stored_or_on_their_way() {
         let ledger = Arc::new(Ledger::default());
-        let mut first = ledger.reserve(60, bytes(100)).unwrap();
-        let error = ledger.reserve(41, bytes(100)).unwrap_err();
+        let sender = sender(&ledger);
+        let limits = Totals { max_bytes: Some(10), max_files: Some(2) };
+        sender.reserve(0, limits).unwrap().stored();
+        let second = sender.reserve(5, limits).unwrap();
+        assert_eq!(sender.reserve(0, limits).unwrap_err(), QuotaError::TotalFiles(2));
+        drop(second);
+        // One that is too large is none.
+        assert!(matches!(sender.reserve(11, limits), Err(QuotaError::Total { .. })));
+        sender.reserve(5, limits).unwrap().stored();
+        assert_eq!(sender.reserve(0, limits).unwrap_err(), QuotaError::TotalFiles(2));
+    }
+
+    #[tokio::test]
+    async fn room_is_promised_once() {
+        let ledger = Arc::new(Ledger::default());
+        let (one, other) = (sender(&ledger), sender(&ledger));
+        let mut first = one.reserve(60, bytes(100)).unwrap();
+        let error = other.reserve(41, bytes(100)).unwrap_err();
         assert_eq!(error, QuotaError::Total { limit: 100, left: 40, size: 41 });
-        first.written(50);
-        assert_eq!((ledger.unwritten(), ledger.total()), (10, 60));
-        let mut second = ledger.reserve(0, bytes(100)).unwrap();
+        first.found(20);
+        first.write(30, bytes(100)).unwrap();
+        assert_eq!((other.promised_to_others(0), ledger.lock().total()), (10, 60));
+        assert_eq!((one.promised_to_others(60), one.promised_to_others(4)), (0, 6));
+        let mut second = other.reserve(0, bytes(100)).unwrap();
         second.extend(40, bytes(100)).unwrap();
         assert!(second.extend(1, bytes(100)).is_err());
         first.stored();
         drop(second);
-        assert_eq!((ledger.unwritten(), ledger.total()), (0, 60));
-        assert!(ledger.reserve(u64::MAX, Totals::default()).is_ok());
+        assert_eq!((other.promised_to_others(0), ledger.lock().total()), (0, 60));
+        assert!(one.reserve(u64::MAX, Totals::default()).is_ok());
+        drop((one, other));
+        assert!(ledger.lock().promises.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_sender_keeps_room_from_nobody_and_goes_on_while_there_is_some() {
+        const MIB: u64 = 1 << 20;
+        let ledger = Arc::new(Ledger::default());
+        let limits = bytes(1000 * MIB);
+        let slow = sender(&ledger);
+        let mut trickle = slow.reserve(1000 * MIB, limits).unwrap();
+        let quick = ledger.sender("192.0.2.2".to_owned());
+        assert!(quick.reserve(1, limits).is_err(), "it may be as fast as any");
+        tokio::time::advance(Duration::from_secs(30)).await;
+        let fast = quick.reserve(500 * MIB, limits).unwrap();
+        assert_eq!(slow.promised_to_others(1000 * MIB), 500 * MIB);
+        trickle.write(MIB, limits).unwrap();
+        assert_eq!(trickle.take_look(), Some((MIB, 500 * MIB)));
+        assert_eq!(trickle.take_look(), None, "not at every message");
+        trickle.write(499 * MIB - 1, limits).unwrap();
+        // By now the sender is fast enough: what is left counts, and another one finds no room.
+        assert!(quick.reserve(MIB, limits).is_err());
+        fast.stored();
+        tokio::time::advance(Duration::from_secs(24 * 3600)).await;
+        trickle.write(1, limits).unwrap();
+        let error = trickle.write(1, limits).unwrap_err();
+        assert_eq!(error, QuotaError::Total { limit: 1000 * MIB, left: 0, size: 500 * MIB - 1 });
+        trickle.write(1, bytes(1001 * MIB)).unwrap();
+        drop((trickle, slow));
+        // It is known when it is back.
+        let again = sender(&ledger);
+        let offer = again.reserve(1000 * MIB, bytes(2000 * MIB)).unwrap();
+        assert_eq!(quick.promised_to_others(0), MIB);
+        drop(offer);
     }
 
     #[tokio::test]
     async fn what_is_kept_counts_once() {
         let (ledger, evicted) = (Arc::new(Ledger::default()), Arc::new(Notify::new()));
+        let sender = sender(&ledger);
         for _ in 0..3 {
             let mut claim = ledger.claim("part", &evicted).await.unwrap();
-            let reservation = ledger.reserve(90, bytes(100)).unwrap();
+            let reservation = sender.reserve(90, bytes(100)).unwrap();
             claim.keeps(50);
             drop((claim, reservation));
-            assert_eq!((ledger.total(), ledger.unwritten()), (50, 0));
-            assert!(ledger.reserve(51, bytes(100)).is_err());
+            assert_eq!(sender.promised_to_others(0), 0);
+            assert_eq!(ledger.lock().total(), 50);
+            assert!(sender.reserve(51, bytes(100)).is_err());
         }
         ledger.removed("part");
-        assert_eq!(ledger.total(), 0);
+        assert_eq!(ledger.lock().total(), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -130,6 +130,7 @@ mod limits;
 mod name;
 mod pace;
 mod part;
+mod promise;
 mod quota;
 mod reader;
 mod receiver;

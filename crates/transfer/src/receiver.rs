@@ -4,6 +4,7 @@ mod ahead;
 mod at_once;
 mod content;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use crate::destination::{Existing, FileError, Incomplete, Target};
 use crate::error::{ReceiveError, Violation};
 use crate::event::{Event, Observer};
 use crate::frame::{self, Answer, Digest, Frame, Kind, Offer, Pace, Version};
-use crate::ledger::{Claim, Ledger, Reservation};
+use crate::ledger::{Claim, Ledger, Reservation, Sender};
 use crate::limits::{PeerLimits, Stalled, Watch};
 use crate::name::{self, NameError};
 use crate::part::{MIN_KEPT, is_partial, part_name, sweep};
@@ -54,6 +55,7 @@ pub struct Receiver {
     association: Association,
     rules: Rules,
     ledger: Arc<Ledger>,
+    sender: Arc<Sender>,
     /// Name of the sender, if senders have keys.
     owner: Option<String>,
     /// Notified when another sender goes on with the file that this one left.
@@ -131,10 +133,12 @@ impl Receiver {
     pub(crate) fn new(association: Association, rules: Rules, ledger: Arc<Ledger>) -> Self {
         let watch = Watch::new(rules.limits, association.progress_bytes());
         let quota = rules.quota;
+        let sender = ledger.sender(address_of(&association));
         Self {
             association,
             rules,
             ledger,
+            sender,
             owner: None,
             evicted: Arc::default(),
             begin: Instant::now(),
@@ -154,7 +158,10 @@ impl Receiver {
     /// with the same name only.
     #[must_use]
     pub fn owner(mut self, name: impl Into<String>) -> Self {
-        self.owner = Some(name.into());
+        let name = name.into();
+        // No address has a colon in front.
+        self.sender = self.ledger.sender(format!(": {name}"));
+        self.owner = Some(name);
         self
     }
 
@@ -378,7 +385,7 @@ impl Receiver {
         let size = offer.size.unwrap_or(0);
         let reservation = match promised {
             Some(promised) => promised,
-            None => self.ledger.reserve(size, self.rules.totals).map_err(FileError::from)?,
+            None => self.sender.reserve(size, self.rules.totals).map_err(FileError::from)?,
         };
         let taken = self.taken(size);
         let target = self.target(offer, name);
@@ -432,7 +439,7 @@ impl Receiver {
             Wanted::From(offset) => {
                 current.resumed = offset;
                 current.received = offset;
-                current.reservation.written(offset);
+                current.reservation.found(offset);
                 Answer::From(offset)
             }
         })
@@ -523,6 +530,15 @@ impl Current {
     fn finished(&self, finished: &Finished) -> FileReport {
         let (elapsed, bytes) = (self.begin.elapsed(), self.size.unwrap_or(self.received));
         FileReport::stored(self.name.clone(), bytes, self.resumed, &finished.digest, elapsed)
+    }
+}
+
+/// Where the sender is: its first address, of IPv6 the network of it.
+fn address_of(association: &Association) -> String {
+    match association.remote_addresses().first() {
+        Some(IpAddr::V6(address)) => (address.to_bits() >> 64).to_string(),
+        Some(IpAddr::V4(address)) => address.to_string(),
+        None => String::new(),
     }
 }
 

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::socket::{getsockopt, sockopt};
 use polypath::ENCAPSULATION_PORT;
 use polypath_sockets::control::{Operation, Reply, Request};
-use polypath_sockets::names::{SERVICE_VARIABLE, default_service_path};
+use polypath_sockets::names::{SERVICE_VARIABLE, default_service_path, is_trusted};
 
 /// How long the service may take to begin.
 const START_LIMIT: Duration = Duration::from_secs(10);
@@ -35,8 +36,8 @@ impl ServiceArgs {
 
     /// Path of the service's socket.
     pub(crate) fn path(self) -> PathBuf {
-        if let Some(path) = std::env::var_os(SERVICE_VARIABLE).filter(|path| !path.is_empty()) {
-            return path.into();
+        if let Some(path) = named() {
+            return path;
         }
         let mut path = default_service_path(nix::unistd::getuid().as_raw()).into_os_string();
         if self.port() != ENCAPSULATION_PORT {
@@ -51,7 +52,7 @@ impl ServiceArgs {
     /// Begins the service, unless it runs.
     pub(crate) fn ensure(self) -> Result<PathBuf> {
         let path = self.path();
-        if UnixStream::connect(&path).is_ok() {
+        if connect(&path)?.is_some() {
             return Ok(path);
         }
         let folder = path.parent().ok_or_else(|| anyhow!("{} has no folder", path.display()))?;
@@ -61,7 +62,7 @@ impl ServiceArgs {
             .with_context(|| format!("cannot write in {}", folder.display()))?;
         let _lock = Flock::lock(lock, FlockArg::LockExclusive)
             .map_err(|(_, errno)| anyhow!("cannot lock {}: {errno}", folder.display()))?;
-        if UnixStream::connect(&path).is_ok() {
+        if connect(&path)?.is_some() {
             return Ok(path);
         }
         self.start(&path)?;
@@ -88,7 +89,7 @@ impl ServiceArgs {
         let status = command.status().context("cannot start the service of the SCTP sockets")?;
         let begun = Instant::now();
         while status.success() && begun.elapsed() < START_LIMIT {
-            if UnixStream::connect(path).is_ok() {
+            if connect(path)?.is_some() {
                 return Ok(());
             }
             if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
@@ -102,6 +103,28 @@ impl ServiceArgs {
             None => bail!("the service of the SCTP sockets did not start: see {}", log.display()),
         }
     }
+}
+
+/// The path of the service's socket that the environment names.
+fn named() -> Option<PathBuf> {
+    std::env::var_os(SERVICE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// A connection to the service, if it runs. A folder in a place where everybody may write can be that of another user, with a service
+/// that pretends to be this user's.
+fn connect(path: &Path) -> Result<Option<UnixStream>> {
+    let Ok(stream) = UnixStream::connect(path) else { return Ok(None) };
+    let peer = getsockopt(&stream, sockopt::PeerCredentials)
+        .with_context(|| format!("cannot find out who listens at {}", path.display()))?;
+    let own = nix::unistd::geteuid().as_raw();
+    if !is_trusted(peer.uid(), own, named().is_some()) {
+        bail!(
+            "the service at {} belongs to another user ({}), who could read and change everything: set XDG_RUNTIME_DIR to a folder of this user",
+            path.display(),
+            peer.uid()
+        );
+    }
+    Ok(Some(stream))
 }
 
 /// A folder of this user that nobody else can enter.
@@ -133,7 +156,7 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
 
 /// What the service says of all sockets; `None` if it does not run.
 pub(crate) fn status(path: &Path) -> Result<Option<String>> {
-    let Ok(mut stream) = UnixStream::connect(path) else { return Ok(None) };
+    let Some(mut stream) = connect(path)? else { return Ok(None) };
     let ask = |stream: &mut UnixStream| -> io::Result<Reply> {
         Request::new(Operation::Status, 0).write(stream)?;
         let mut length = [0; 4];

@@ -7,17 +7,22 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Endpoint, Preset};
+use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Preset};
 use polypath_sockets::service::{Service, Settings};
+use polypath_units::ByteCount;
 use tokio::net::UnixListener;
 
 use super::sockets::ServiceArgs;
 use crate::failure::{Failure, Outcome};
+use crate::meter::numbers;
 use crate::runtime::{self, Threads};
 use crate::settings;
 
 /// How long it stays when no socket is open.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Memory that the machine is taken to have if it does not say.
+const MEMORY_IF_UNKNOWN: u64 = 4 << 30;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -30,6 +35,9 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     service: ServiceArgs,
+    /// Memory for data that programs have not read (default: a quarter of the machine's). Above half of it, receive windows shrink; near it, new associations are refused
+    #[arg(long, value_name = "SIZE", value_parser = numbers::memory)]
+    max_memory: Option<ByteCount>,
     /// Run in the background, detached from the terminal
     #[arg(long)]
     background: bool,
@@ -54,9 +62,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }
     let path = args.service.path();
+    let memory = args.max_memory.map_or_else(default_memory, ByteCount::as_bytes);
     let args = args.service;
     runtime::run(Threads::All, async move |interruption| {
-        let endpoint = bind(args)?;
+        let endpoint = bind(args, memory)?;
         // What is there belongs to a service that has ended without a word.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path)
@@ -74,16 +83,30 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-/// An endpoint at all addresses of the host.
-fn bind(args: ServiceArgs) -> Result<Endpoint, Failure> {
+/// A quarter of the machine's memory: peers of programs that do not read may fill it.
+fn default_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    memory_in(&text).unwrap_or(MEMORY_IF_UNKNOWN) / 4
+}
+
+/// Bytes of memory that the machine has, from what the kernel says of it.
+fn memory_in(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// An endpoint at all addresses of the host, with so many bytes for data that is not read.
+fn bind(args: ServiceArgs, memory: u64) -> Result<Endpoint, Failure> {
     let all = ["0.0.0.0", "::"].map(|any| any.parse().map_err(|_| anyhow!("{any}")));
     let [v4, v6] = all;
     let (v4, v6) = (v4?, v6?);
     let attempt = |addresses: Vec<std::net::IpAddr>| {
         let carriers = if args.raw { Carriers::Both } else { Carriers::Udp };
-        let builder =
-            Endpoint::builder(addresses).encapsulation_port(args.port()).carriers(carriers);
-        runtime::bind(builder)
+        let config =
+            EndpointConfig { max_buffered_bytes: Some(memory), ..EndpointConfig::default() };
+        let builder = Endpoint::builder(addresses).config(config);
+        runtime::bind(builder.encapsulation_port(args.port()).carriers(carriers))
     };
     // Hosts without IPv6 have no such addresses.
     attempt(vec![v4, v6]).or_else(|_| attempt(vec![v4])).map_err(|failure| {
@@ -148,6 +171,15 @@ mod tests {
         assert_eq!((plain.encapsulation_port, plain.all_addresses), (Some(9899), false));
         let raw = read_settings("", ServiceArgs { raw: true, ..UDP }).unwrap();
         assert_eq!(raw.encapsulation_port, None);
+    }
+
+    #[test]
+    fn the_memory_of_the_machine_is_read() {
+        assert_eq!(memory_in("MemFree: 1 kB\nMemTotal:       16384 kB\n"), Some(16 << 20));
+        for text in ["", "MemTotal: 5", "MemTotal: x kB", "MemTotal: 18446744073709551615 kB"] {
+            assert_eq!(memory_in(text), None, "{text}");
+        }
+        assert!(default_memory() > 0);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Parameters that are changed while the association lives (RFC 6458 section 8), and what only a few associations have: paths with
 //! parameters of their own, and an end after idle time.
 
+use core::net::IpAddr;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -21,10 +23,12 @@ pub(super) struct Tuning {
     /// Parameters of paths that have their own, as far as they differ from those of the association.
     paths: Vec<(PathId, PathOptions)>,
     autoclose: Option<Autoclose>,
+    /// A local address that was lost while it was the only one. It goes once there is another one.
+    pub(super) lost_address: Option<IpAddr>,
 }
 
 impl Vacant for Tuning {
-    const VACANT: &'static Self = &Self { paths: Vec::new(), autoclose: None };
+    const VACANT: &'static Self = &Self { paths: Vec::new(), autoclose: None, lost_address: None };
 }
 
 impl Association {

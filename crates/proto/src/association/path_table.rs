@@ -106,16 +106,20 @@ impl Association {
                 if !self.identity.local_addresses.contains(&address) {
                     if meant {
                         self.identity.local_addresses.push(address);
-                        self.announce_address(cx, address);
+                        if self.announce_address(address) {
+                            self.leave_lost_address(cx);
+                        }
                     }
-                } else if !self.remains_without(address) {
-                    self.note_last_address(None);
+                } else if let Some(tuning) = self.tuning.if_used() {
+                    tuning.lost_address = tuning.lost_address.filter(|lost| *lost != address);
                 }
             }
             LocalAddressChange::Removed(address) => {
                 // The last one stays: its paths are tried until it returns or the association fails.
                 if !self.remains_without(address) {
-                    self.note_last_address(Some(address));
+                    if self.state.is_connected() {
+                        self.tuning.lost_address = Some(address);
+                    }
                     return;
                 }
                 if !self.identity.local_addresses.contains(&address) {
@@ -136,6 +140,17 @@ impl Association {
         match self.state.is_cookie_wait() {
             true => self.rebuild_handshake_paths(cx),
             false => self.open_missing_paths(cx, None),
+        }
+    }
+
+    /// Another address takes the place of the last one, which was lost: paths from there would keep those from the new one away, as if they
+    /// served the peer's addresses.
+    fn leave_lost_address(&mut self, cx: &mut Cx<'_>) {
+        let lost = self.tuning.if_used().and_then(|tuning| tuning.lost_address.take());
+        if let Some(lost) = lost {
+            self.identity.local_addresses.retain(|local| *local != lost);
+            self.close_paths_from(cx, lost);
+            self.withdraw_address(lost);
         }
     }
 

@@ -3,6 +3,7 @@
 mod calls;
 mod channel;
 mod conversation;
+mod counts;
 mod cut;
 mod errors;
 mod keyed;
@@ -20,10 +21,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polypath::{AssociationConfig, Endpoint};
+use rustix::process::{Resource, getrlimit};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 
 pub use crate::names::Style;
+use counts::Counts;
 use socket::{SharedPorts, Socket};
 
 /// Most sockets that one process may have.
@@ -31,6 +34,10 @@ const MAX_SOCKETS_PER_PROCESS: usize = 65_536;
 
 /// Most connections with questions that one process may have at a time: one for each of its threads that asks.
 const MAX_CONVERSATIONS_PER_PROCESS: usize = 1024;
+
+/// Most attempts to connect that are under way, of one process and of all.
+const MAX_ATTEMPTS_PER_PROCESS: usize = 4096;
+const MAX_ATTEMPTS: usize = 8192;
 
 /// How long no connection is accepted after the system had no descriptor for one.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(10);
@@ -63,37 +70,13 @@ pub struct Service {
     shared_ports: Mutex<SharedPorts>,
     /// Connections of each process.
     conversations: Counts,
+    /// Attempts of each process to connect that are under way.
+    attempts: Counts,
     /// One-to-one sockets whose association has ended, the oldest first: programs may still ask for names, errors and options.
     remains: Mutex<VecDeque<Arc<Socket>>>,
     /// Options that programs asked for and that there are none of, by level and number.
     refused_options: Mutex<BTreeMap<(i32, i32), u64>>,
     idle: Notify,
-}
-
-/// What each process has, as far as it has something.
-#[derive(Default)]
-struct Counts(Mutex<BTreeMap<i32, usize>>);
-
-impl Counts {
-    /// One more for a process, unless it has `most`.
-    fn take(&self, process: i32, most: usize) -> bool {
-        let mut counts = lock(&self.0);
-        let count = counts.get(&process).copied().unwrap_or_default();
-        if count < most {
-            counts.insert(process, count + 1);
-        }
-        count < most
-    }
-
-    fn give_back(&self, process: i32) {
-        let mut counts = lock(&self.0);
-        if let Some(count) = counts.get_mut(&process) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                counts.remove(&process);
-            }
-        }
-    }
 }
 
 impl std::fmt::Debug for Service {
@@ -113,13 +96,17 @@ impl Service {
         endpoint: Endpoint,
         read_settings: impl Fn(&str) -> Result<Settings, String> + Send + Sync + 'static,
     ) -> Arc<Self> {
+        // What is left is for content that is handed over, and for the endpoint.
+        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
         Arc::new(Self {
             endpoint,
             read_settings: Box::new(read_settings),
             sockets: Mutex::default(),
-            counts: Counts::default(),
+            counts: Counts::new(MAX_SOCKETS_PER_PROCESS, descriptors / 8 * 7),
             shared_ports: Mutex::default(),
-            conversations: Counts::default(),
+            conversations: Counts::new(MAX_CONVERSATIONS_PER_PROCESS, descriptors / 16),
+            attempts: Counts::new(MAX_ATTEMPTS_PER_PROCESS, MAX_ATTEMPTS),
             remains: Mutex::default(),
             refused_options: Mutex::default(),
             idle: Notify::new(),
@@ -148,7 +135,7 @@ impl Service {
         let Ok(peer) = stream.peer_cred() else { return };
         let process = peer.pid().unwrap_or_default();
         let may = peer.uid() == user || peer.uid() == 0;
-        if !may || !self.conversations.take(process, MAX_CONVERSATIONS_PER_PROCESS) {
+        if !may || !self.conversations.take(process) {
             return;
         }
         let service = Arc::clone(self);
@@ -185,7 +172,7 @@ impl Service {
 
     /// Adds a socket, unless its process has too many.
     fn add(&self, socket: &Arc<Socket>) -> bool {
-        if !self.counts.take(socket.process, MAX_SOCKETS_PER_PROCESS) {
+        if !self.counts.take(socket.process) {
             return false;
         }
         lock(&self.sockets).insert(socket.name.id, Arc::clone(socket));

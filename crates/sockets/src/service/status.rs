@@ -6,7 +6,11 @@ use std::net::SocketAddr;
 use super::socket::Socket;
 use super::{Service, lock};
 use crate::abi::{IPPROTO_SCTP, option};
+use crate::control::MAX_REPLY_BYTES;
 use crate::names::Style;
+
+/// Most bytes of it.
+const MAX_TEXT_BYTES: usize = MAX_REPLY_BYTES - 64;
 
 /// A line for each socket, association and path, and for each unsupported option that programs
 /// requested.
@@ -16,6 +20,9 @@ pub(super) fn text(service: &Service) -> String {
     for socket in sockets {
         // Writing to a string does not fail.
         let _ = write_socket(&mut text, &socket);
+        if text.len() > MAX_TEXT_BYTES {
+            return cut(text);
+        }
     }
     for ((level, number), count) in &*lock(&service.refused_options) {
         let known = option::ALL.iter().find(|(one, _)| one == number);
@@ -24,6 +31,15 @@ pub(super) fn text(service: &Service) -> String {
             None => writeln!(text, "unsupported option {number} of level {level}: {count} times"),
         };
     }
+    text
+}
+
+/// The lines for which there is room, and one that says that there are more.
+fn cut(mut text: String) -> String {
+    // Bytes are searched, since a character may be at the limit.
+    let end = text.as_bytes()[..MAX_TEXT_BYTES].iter().rposition(|byte| *byte == b'\n');
+    text.truncate(end.map_or(0, |end| end + 1));
+    text.push_str("... and more, which are not shown\n");
     text
 }
 
@@ -48,6 +64,9 @@ fn write_socket(text: &mut String, socket: &Socket) -> std::fmt::Result {
         addresses.join(", ")
     )?;
     for link in state.links() {
+        if text.len() > MAX_TEXT_BYTES {
+            break;
+        }
         let Some(association) = link.association() else {
             writeln!(text, "  association {}: being set up", link.id)?;
             continue;
@@ -84,4 +103,18 @@ fn write_socket(text: &mut String, socket: &Socket) -> std::fmt::Result {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_ends_with_a_whole_line_and_says_so() {
+        let lines = "a line of text\n".repeat(MAX_TEXT_BYTES / 15 + 10);
+        let text = cut(lines);
+        assert!(text.len() <= MAX_REPLY_BYTES - 4, "{}", text.len());
+        assert!(text.ends_with("a line of text\n... and more, which are not shown\n"));
+        assert_eq!(cut("x".repeat(MAX_TEXT_BYTES + 1)), "... and more, which are not shown\n");
+    }
 }

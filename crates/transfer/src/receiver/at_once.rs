@@ -269,7 +269,7 @@ impl Receiver {
         if self.rules.sink.is_some() {
             return Err(FileError::NoDirectories);
         }
-        let reservation = self.ledger.reserve(0, self.rules.totals)?;
+        let reservation = self.sender.reserve(0, self.rules.totals)?;
         let (below, keep_free) = (self.rules.directory.clone(), self.rules.keep_free);
         let make = move || {
             let made =
@@ -381,13 +381,12 @@ impl Receiver {
     fn reserve_small(&mut self, offer: &Offer) -> Result<(String, Reservation), FileError> {
         let name = self.admit(offer)?;
         let size = offer.size.unwrap_or(0);
-        Ok((name, self.ledger.reserve(size, self.rules.totals)?))
+        Ok((name, self.sender.reserve(size, self.rules.totals)?))
     }
 
     /// Free bytes of the disk that a file with room for `size` bytes may not have.
     pub(super) fn taken(&self, size: u64) -> u64 {
-        let promised = self.ledger.unwritten().saturating_sub(size);
-        promised.saturating_add(self.rules.keep_free)
+        self.sender.promised_to_others(size).saturating_add(self.rules.keep_free)
     }
 
     /// Begins to store a small file, whose name was checked.

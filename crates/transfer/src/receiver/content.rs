@@ -1,9 +1,10 @@
 //! The content of a file that was begun.
 
 use polypath::ReceivedMessage;
+use tokio::task::spawn_blocking;
 
 use super::{Current, Receiver, Stop, violation};
-use crate::destination::FileError;
+use crate::destination::{FileError, check_room};
 use crate::error::{ReceiveError, Violation};
 use crate::event::Event;
 use crate::frame::{Digest, Frame, Offer, Version};
@@ -112,6 +113,16 @@ impl Receiver {
         Stop::File(error)
     }
 
+    /// Looks whether the disk has room for more of a slow sender, as its promise counts in part only.
+    async fn look_for_room(&mut self) -> Result<(), FileError> {
+        let Some(current) = &mut self.current else { return Ok(()) };
+        let due = current.reservation.take_look().filter(|_| self.rules.sink.is_none());
+        let Some((bytes, promised)) = due else { return Ok(()) };
+        let (directory, keep_free) = (self.rules.directory.clone(), self.rules.keep_free);
+        let taken = promised.saturating_add(keep_free);
+        spawn_blocking(move || check_room(&directory, bytes, taken)).await?
+    }
+
     async fn write(&mut self, message: ReceivedMessage) -> Result<(), Stop> {
         let Some(current) = &mut self.current else { return Ok(()) };
         let bytes = message.len() as u64;
@@ -126,11 +137,12 @@ impl Receiver {
         match written {
             Ok(()) => {
                 current.received += bytes;
-                current.reservation.written(bytes);
                 if let Some(claim) = &current.claim {
                     claim.moved(bytes);
                 }
-                Ok(())
+                let written = current.reservation.write(bytes, self.rules.totals);
+                written.map_err(FileError::from)?;
+                Ok(self.look_for_room().await?)
             }
             // The disk is the cause if the writer has stopped, and the peer is to know.
             Err(Stopped) => Err(Stop::File(current.writer.failure().await)),

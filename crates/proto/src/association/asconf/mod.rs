@@ -27,8 +27,6 @@ pub(super) struct AddressChanges {
     trials: Trials,
     /// Addresses of this side that the peer has not acknowledged.
     unannounced: SmallVec<[IpAddr; 2]>,
-    /// An address that was lost while it was the only one: it is deleted once there is another one.
-    lost: Option<IpAddr>,
     /// The address that the peer has named in the handshake, until that is over.
     preferred: Option<IpAddr>,
     counts: AsconfCounts,
@@ -59,7 +57,6 @@ impl Association {
                 answers: AsconfAnswers::new(peer_tsn),
                 trials: Trials::default(),
                 unannounced: SmallVec::new(),
-                lost: None,
                 preferred: None,
                 counts: AsconfCounts::default(),
             }));

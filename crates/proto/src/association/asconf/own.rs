@@ -50,23 +50,20 @@ impl Association {
         own.is_some_and(|own| own.requests.may_ask_for(AddressChange::Added))
     }
 
-    /// This side has got another address, which is among the local ones already. The last one, if it is lost, can go now.
-    pub(in super::super) fn announce_address(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
+    /// This side has got another address, which is among the local ones already. Returns whether it may take the place of one that was lost:
+    /// not if the peer cannot be told of it now.
+    pub(in super::super) fn announce_address(&mut self, address: IpAddr) -> bool {
         let by_source = self.is_hidden(address);
-        let Some(own) = &mut self.address_changes else { return };
+        let Some(own) = &mut self.address_changes else { return true };
         let change = AddressChange::Added;
-        if own.requests.take_back(AddressRequest::new(change, address)) {
-            // The peer has not been requested to delete it yet.
-        } else if own.requests.push(AddressRequest { change, address, by_source }) {
+        // If it can be taken back, the peer has not been requested to delete it yet.
+        if !own.requests.take_back(AddressRequest::new(change, address)) {
+            if !own.requests.push(AddressRequest { change, address, by_source }) {
+                return false;
+            }
             own.unannounced.push(address);
-        } else {
-            return;
         }
-        if let Some(lost) = own.lost.take() {
-            self.identity.local_addresses.retain(|local| *local != lost);
-            self.close_paths_from(cx, lost);
-            self.withdraw_address(lost);
-        }
+        true
     }
 
     /// This side has lost an address, which is no longer among the local ones.
@@ -88,13 +85,6 @@ impl Association {
                 own.requests.push(AddressRequest { change, address, by_source });
             }
             _ => {}
-        }
-    }
-
-    /// This side has lost its last address, or has it again. Returns whether another one would replace it.
-    pub(in super::super) fn note_last_address(&mut self, lost: Option<IpAddr>) {
-        if let Some(own) = &mut self.address_changes {
-            own.lost = lost;
         }
     }
 

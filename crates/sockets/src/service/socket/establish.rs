@@ -126,6 +126,10 @@ impl Socket {
             None => peer.raw_ip(),
         };
         let (config, afterwards) = (options.for_connecting(addresses), options.after_connecting());
+        // Each takes memory until the peer has answered, or long enough has not.
+        if !self.service.attempts.take(self.process) {
+            return Err(Errno::NOBUFS);
+        }
         state.connecting += 1;
         state.error = None;
         let each = state.options.each;
@@ -136,6 +140,7 @@ impl Socket {
         let (socket, id) = (Arc::clone(self), link.id);
         tokio::spawn(async move {
             let outcome = attempt(&from, &peer, &config).await;
+            socket.service.attempts.give_back(socket.process);
             drop(from);
             match outcome {
                 Ok(association) => {

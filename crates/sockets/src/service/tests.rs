@@ -465,3 +465,19 @@ async fn what_was_sent_arrives_although_notifications_were_not_read() {
         assert_eq!(frame(&server_fd).await.1, [number]);
     }
 }
+
+#[tokio::test]
+async fn a_socket_that_is_closed_begins_nothing() {
+    let (service, port) = service("127.0.0.82");
+    let (socket, fd) = open(&service, Style::OneToMany, port);
+    drop(fd);
+    while service.socket(socket.name.id).is_some() {
+        tokio::task::yield_now().await;
+    }
+    let peer = at("127.0.0.82:8200");
+    assert_eq!(socket.connect(&[peer], InitMessage::default()), Err(Errno::NOTCONN));
+    assert_eq!(socket.listen(1), Err(Errno::NOTCONN));
+    assert_eq!(socket.bind(&[peer]), Err(Errno::NOTCONN));
+    let (other, _fd) = open(&service, Style::OneToMany, port);
+    other.bind(&[peer]).expect("the port is free");
+}

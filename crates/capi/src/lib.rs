@@ -13,7 +13,9 @@
 mod calls;
 mod client;
 mod connecting;
+mod descriptors;
 mod fault;
+mod fork;
 mod frames;
 mod info;
 mod io;

@@ -75,6 +75,10 @@ wait_for "$work/python" "listening"
 "$polypath" ss --local-encapsulation-port "$port" | grep "^LISTEN one-to-one .* at 127.0.0.1$" > /dev/null
 "${with[@]}" python3 tests/sockets/client.py "$(awk '/listening/ { print $2 }' "$work/python")"
 
+say "== services that end, and services of other versions"
+"${with[@]}" python3 tests/sockets/again.py "$port"
+python3 tests/sockets/versions.py "$work/root/lib/libpolypath.so.0" "$work"
+
 iperf() {
     local log=$work/iperf-$RANDOM
     begin "$log" "${with[@]}" iperf3 -s -1 -p "$((port + 1))" --forceflush

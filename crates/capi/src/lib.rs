@@ -12,6 +12,7 @@
 
 mod calls;
 mod client;
+mod complaint;
 mod connecting;
 mod descriptors;
 mod fault;

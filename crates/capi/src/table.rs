@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use libc::{c_int, c_uint};
 use polypath_sockets::names::{SocketName, Style};
 
+use crate::complaint::complain;
 use crate::real;
 
 /// Descriptors beyond are not looked at; a socket cannot be one of them.
@@ -176,5 +177,10 @@ fn name_of(fd: c_int) -> Option<SocketName> {
     let bytes: Vec<u8> =
         address.sun_path[..length].iter().map(|byte| byte.cast_unsigned()).collect();
     let name = bytes.strip_prefix(&[0])?;
+    if SocketName::is_of_other_version(name) {
+        complain(format_args!(
+            "descriptor {fd} is an SCTP socket of another version of Polypath than the library of this program: start all programs that share it anew"
+        ));
+    }
     SocketName::decode(name)
 }

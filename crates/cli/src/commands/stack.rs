@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let path = args.service.path();
     let args = args.service;
     runtime::run(Threads::All, async move |interruption| {
-        let endpoint = bind(args)?;
+        let endpoint = bind_soon(args).await?;
         // What is there belongs to a service that has ended without a word.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path)
@@ -72,6 +72,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         runtime::drain(&endpoint, interruption).await;
         Ok(())
     })
+}
+
+/// How often, and how long in between, the port is tried that a service which ends may still have.
+const BIND_TRIES: usize = 10;
+const BIND_PAUSE: Duration = Duration::from_millis(50);
+
+async fn bind_soon(args: ServiceArgs) -> Result<Endpoint, Failure> {
+    for _ in 1..BIND_TRIES {
+        match bind(args) {
+            Err(Failure::Unfit(_)) => tokio::time::sleep(BIND_PAUSE).await,
+            bound => return bound,
+        }
+    }
+    bind(args)
 }
 
 /// An endpoint at all addresses of the host.

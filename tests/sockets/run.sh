@@ -75,6 +75,23 @@ wait_for "$work/python" "listening"
 "$polypath" ss --local-encapsulation-port "$port" | grep "^LISTEN one-to-one .* at 127.0.0.1$" > /dev/null
 "${with[@]}" python3 tests/sockets/client.py "$(awk '/listening/ { print $2 }' "$work/python")"
 
+say "== services that end, and services of other versions"
+"${with[@]}" python3 tests/sockets/again.py "$port"
+python3 tests/sockets/versions.py "$work/root/lib/libpolypath.so.0" "$work"
+
+say "== sandboxes"
+cc -Wall -Wextra -Werror -O1 -o "$work/sandbox" tests/sockets/sandbox.c
+cc -Wall -Wextra -Werror -O2 -o "$work/pingpong" tests/sockets/pingpong.c
+for call in process_vm_readv memfd_create; do
+    "${with[@]}" "$work/sandbox" "$call" "$work/pingpong" sctp 64 100
+done
+"${with[@]}" "$work/pingpong" sctp 200000 10
+if "${with[@]}" "$work/sandbox" unix "$work/pingpong" sctp 64 100 2> "$work/error"; then
+    say "a program had sockets without AF_UNIX"
+    exit 1
+fi
+grep -q "allow them in its sandbox" "$work/error" || { cat "$work/error"; exit 1; }
+
 iperf() {
     local log=$work/iperf-$RANDOM
     begin "$log" "${with[@]}" iperf3 -s -1 -p "$((port + 1))" --forceflush

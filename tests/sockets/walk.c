@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -161,6 +162,84 @@ static void sockets_themselves(void)
     CHECK(getsockopt(first, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) == 0 && value == 1);
     close(first);
     close(second);
+}
+
+/* Numbers of descriptors are used again, and whatever closes one, the next file is no socket. */
+static void numbers_of_descriptors(void)
+{
+    step = "numbers of descriptors";
+    char byte;
+    for (int way = 0; way < 4; way++) {
+        int fd = one_to_one(), other = listener(1), files[2], again[2];
+        CHECK(fd < other);
+        switch (way) {
+        case 0: {
+            FILE *stream = fdopen(fd, "r+");
+            CHECK(stream && fclose(stream) == 0);
+            break;
+        }
+        case 1:
+            CHECK(close_range(fd, fd, 0) == 0);
+            break;
+        case 2:
+            CHECK(pipe(files) == 0 && dup2(files[0], fd) == fd && close(files[0]) == 0 && close(files[1]) == 0);
+            CHECK(read(fd, &byte, 1) == 0 && close(fd) == 0);
+            break;
+        default:
+            CHECK(close(fd) == 0);
+        }
+        CHECK(pipe(again) == 0 && again[0] == fd);
+        CHECK(write(again[1], "x", 1) == 1 && read(again[0], &byte, 1) == 1 && byte == 'x');
+        CHECK(port_of(other) != 0);
+        close(again[0]);
+        close(again[1]);
+        close(other);
+    }
+    /* What a child does before it executes a program means nothing to its parent, whose memory it borrows. */
+    int server = listener(1), copy = dup(server), status;
+    pid_t child = vfork();
+    if (child == 0) {
+        close(server);
+        dup2(0, copy);
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK(port_of(server) == port_of(copy));
+    close(server);
+    close(copy);
+}
+
+/* Calls that are other calls several times over, or none of ours. */
+static void several_at_once(void)
+{
+    step = "several at once";
+    int server = listener(1), client = connected(port_of(server)), accepted = accept(server, NULL, NULL);
+    CHECK(accepted >= 0);
+    char texts[3][8] = {"one", "two", "three"}, buffers[4][8];
+    struct iovec parts[4];
+    struct mmsghdr messages[4];
+    memset(messages, 0, sizeof messages);
+    for (int i = 0; i < 3; i++) {
+        parts[i] = (struct iovec){texts[i], strlen(texts[i])};
+        messages[i].msg_hdr = (struct msghdr){.msg_iov = &parts[i], .msg_iovlen = 1};
+    }
+    CHECK(sendmmsg(client, messages, 3, 0) == 3 && messages[2].msg_len == 5);
+    memset(messages, 0, sizeof messages);
+    for (int i = 0; i < 4; i++) {
+        parts[i] = (struct iovec){buffers[i], sizeof buffers[i]};
+        messages[i].msg_hdr = (struct msghdr){.msg_iov = &parts[i], .msg_iovlen = 1};
+    }
+    CHECK(recvmmsg(accepted, messages, 3, 0, NULL) == 3);
+    CHECK(messages[0].msg_len == 3 && messages[2].msg_len == 5 && !memcmp(buffers[2], "three", 5));
+    CHECK(messages[1].msg_hdr.msg_flags & MSG_EOR);
+    FAILS(recvmmsg(accepted, messages, 4, MSG_DONTWAIT, NULL), EAGAIN);
+    CHECK(send(client, "one", 3, 0) == 3);
+    CHECK(recvmmsg(accepted, messages, 4, MSG_WAITFORONE, NULL) == 1);
+    FAILS(sendfile(client, server, NULL, 1), EINVAL);
+    FAILS(ioctl(accepted, FIONREAD, (void *)8), EFAULT);
+    close(accepted);
+    close(client);
+    close(server);
 }
 
 static void streams_of_one_association(void)
@@ -1015,6 +1094,8 @@ int main(int count, char **arguments)
     /* Checkers of memory are slow. */
     alarm(getenv("WALK_SECONDS") ? atoi(getenv("WALK_SECONDS")) : 60);
     sockets_themselves();
+    numbers_of_descriptors();
+    several_at_once();
     streams_of_one_association();
     without_blocking();
     large_messages();

@@ -9,16 +9,15 @@ use polypath_sockets::init::InitMessage;
 
 use crate::client;
 use crate::connecting::{begin, ensure_connected, fill_up};
+use crate::descriptors::close;
 use crate::fault::{Fault, Outcome, returned};
 use crate::frames::send_frame;
 use crate::info::write_address;
 use crate::memory;
 use crate::messages::address_at;
-use crate::peers;
-use crate::places;
 use crate::real;
 use crate::receiving;
-use crate::table::{self, Sctp};
+use crate::table::Sctp;
 
 /// Flags that `socket` and `accept4` take with the type.
 const TYPE_FLAGS: c_int = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -333,8 +332,7 @@ pub(crate) unsafe fn get_option(
     if level == IPPROTO_SCTP {
         match number {
             option::SOCKOPT_PEELOFF | option::SOCKOPT_PEELOFF_FLAGS => {
-                // SAFETY: the value has the size of the structure, as is checked.
-                return unsafe { peel_off(socket, number, &given, value) };
+                return peel_off(socket, number, &given, value);
             }
             // SAFETY: the structure has a pointer to addresses that the caller vouches for.
             option::SOCKOPT_CONNECTX3 => return unsafe { connectx(socket, &given) },
@@ -357,16 +355,7 @@ pub(crate) unsafe fn get_option(
 }
 
 /// `sctp_peeloff_arg_t`: the association, and where its descriptor goes; with flags in the longer form.
-///
-/// # Safety
-///
-/// `value` must have room for what `given` was read from.
-unsafe fn peel_off(
-    socket: Sctp,
-    number: c_int,
-    given: &[u8],
-    value: *mut c_void,
-) -> Outcome<c_int> {
+fn peel_off(socket: Sctp, number: c_int, given: &[u8], value: *mut c_void) -> Outcome<c_int> {
     let fields = polypath_sockets::layout::Fields(given);
     let association = fields.i32(0).ok_or(Fault(libc::EINVAL))?;
     fields.i32(4).ok_or(Fault(libc::EINVAL))?;
@@ -378,8 +367,11 @@ unsafe fn peel_off(
         return Err(Fault(libc::EINVAL));
     }
     let fd = client::peel_off(socket, association, flags)?;
-    // SAFETY: there is room for two numbers.
-    unsafe { value.cast::<c_int>().add(1).write_unaligned(fd) };
+    let place = value.cast::<c_int>().wrapping_add(1).cast();
+    memory::copy_out(&fd.to_ne_bytes(), place).inspect_err(|_| {
+        // SAFETY: the descriptor is ours, and nobody else knows it.
+        unsafe { close(fd) };
+    })?;
     Ok(fd)
 }
 
@@ -399,84 +391,15 @@ unsafe fn connectx(socket: Sctp, given: &[u8]) -> Outcome<c_int> {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn close(fd: c_int) -> c_int {
-    if let Some(socket) = Sctp::of(fd) {
-        table::forget(fd);
-        receiving::drop_rest(fd);
-        if (places::has(socket.id) || peers::has(socket.id)) && !table::has(socket.id) {
-            places::forget(socket.id);
-            peers::forget(socket.id);
-        }
-    }
-    // SAFETY: the argument is the caller's.
-    unsafe { real::close(fd) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn dup(fd: c_int) -> c_int {
-    // SAFETY: the argument is the caller's.
-    let copy = unsafe { real::dup(fd) };
-    copied(fd, copy)
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn dup2(fd: c_int, other: c_int) -> c_int {
-    // SAFETY: the arguments are the caller's.
-    let copy = unsafe { real::dup2(fd, other) };
-    copied(fd, copy)
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn dup3(fd: c_int, other: c_int, flags: c_int) -> c_int {
-    // SAFETY: the arguments are the caller's.
-    let copy = unsafe { real::dup3(fd, other, flags) };
-    copied(fd, copy)
-}
-
-fn copied(fd: c_int, copy: c_int) -> c_int {
-    if copy >= 0 && copy != fd {
-        receiving::drop_rest(copy);
-        table::copy(fd, copy);
-    }
-    copy
-}
-
-// In C the third argument of these is open. On the machines that Linux runs on it arrives where a pointer would.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
-    // SAFETY: the arguments are the caller's.
-    let result = unsafe { real::fcntl(fd, command, argument) };
-    after_fcntl(fd, command, result)
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
-    // SAFETY: the arguments are the caller's.
-    let result = unsafe { real::fcntl64(fd, command, argument) };
-    after_fcntl(fd, command, result)
-}
-
-fn after_fcntl(fd: c_int, command: c_int, result: c_int) -> c_int {
-    match command {
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => copied(fd, result),
-        _ => result,
-    }
-}
-
-#[unsafe(no_mangle)]
 unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     match Sctp::of(fd) {
         Some(socket) if request == libc::FIONREAD as c_ulong => {
-            if argument.is_null() {
-                return returned(Err(Fault(libc::EFAULT)));
-            }
             if socket.is_listening() && socket.is_one_to_one() {
                 return returned(Err(Fault(libc::EINVAL)));
             }
             let waiting = receiving::peek(socket).map_or(0, |(_, bytes)| bytes);
-            // SAFETY: the caller vouches for room for a number.
-            unsafe { argument.cast::<c_int>().write_unaligned(waiting as c_int) };
-            0
+            let waiting = (waiting as c_int).to_ne_bytes();
+            returned(memory::copy_out(&waiting, argument).map(|()| 0))
         }
         // SAFETY: the arguments are the caller's.
         _ => unsafe { real::ioctl(fd, request, argument) },

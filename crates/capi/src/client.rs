@@ -1,10 +1,13 @@
 //! Questions to the service. Each has a connection of its own: a program may close any descriptor that it does not know,
 //! and threads and forks do not get into each other's way.
 
+use std::ffi::OsStr;
+use std::fmt::Display;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -14,9 +17,10 @@ use libc::{c_int, c_uint};
 use polypath_sockets::address;
 use polypath_sockets::control::{Operation, Reply, Request};
 use polypath_sockets::names::{
-    SERVICE_VARIABLE, SETTINGS_VARIABLE, default_service_path, is_trusted,
+    SERVICE_VARIABLE, SETTINGS_VARIABLE, START_VARIABLE, default_service_path, is_trusted,
 };
 
+use crate::complaint::complain;
 use crate::fault::{Fault, Outcome};
 use crate::real;
 use crate::table::{self, MAX_DESCRIPTORS, Sctp};
@@ -33,10 +37,13 @@ fn named_service() -> Option<PathBuf> {
     std::env::var_os(SERVICE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// Starts the service for a program that was not started by `polypath with`.
+/// Starts the service, by the command that `polypath with` has left in the environment, or else that of the user.
 fn start() -> io::Result<()> {
-    let mut command = Command::new("polypath");
-    command.args(["with", "true"]).env_remove("LD_PRELOAD").stdin(Stdio::null());
+    let named = std::env::var_os(START_VARIABLE).filter(|words| !words.is_empty());
+    let words = named.unwrap_or_else(|| "polypath\nwith\ntrue".into());
+    let mut words = words.as_bytes().split(|byte| *byte == b'\n').map(OsStr::from_bytes);
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).env_remove("LD_PRELOAD").stdin(Stdio::null());
     let close_all = || {
         // SAFETY: the descriptors are those of the child, which is about to be another program.
         unsafe { libc::syscall(libc::SYS_close_range, 3, c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
@@ -51,18 +58,24 @@ fn start() -> io::Result<()> {
     }
 }
 
-/// A connection to the service, which is started for the first socket of a program that nobody has started with one.
+/// Whether this process knows how the service is started.
+fn can_start() -> bool {
+    named_service().is_none() || std::env::var_os(START_VARIABLE).is_some()
+}
+
+/// A connection to the service, which is started for a new socket if it does not run: it ends when there has been no socket for a while.
 fn connect(path: &Path, operation: Operation) -> Outcome<UnixStream> {
-    let attempt = UnixStream::connect(path);
-    if attempt.is_err() && operation == Operation::Open && named_service().is_none() {
+    let attempt = reach(path);
+    let may_start = operation == Operation::Open && can_start();
+    if attempt.as_ref().is_err_and(|error| !is_forbidden(error)) && may_start {
         if let Err(error) = start() {
-            eprintln!(
-                "polypath: no service for SCTP sockets listens at {}, and `polypath`, which starts it, cannot be run: {error}; install it in PATH",
+            complain(format_args!(
+                "no service for SCTP sockets listens at {}, and `polypath`, which starts it, cannot be run: {error}; install it in PATH",
                 path.display()
-            );
+            ));
             return Err(Fault(libc::EPROTONOSUPPORT));
         }
-        return trusted(path, UnixStream::connect(path));
+        return trusted(path, reach(path));
     }
     trusted(path, attempt)
 }
@@ -76,10 +89,10 @@ fn trusted(path: &Path, attempt: io::Result<UnixStream>) -> Outcome<UnixStream> 
     if is_trusted(theirs, own, named_service().is_some()) {
         return Ok(stream);
     }
-    eprintln!(
-        "polypath: the service of the SCTP sockets at {} belongs to another user ({theirs}), who could read and change everything; set XDG_RUNTIME_DIR to a folder of this user",
+    complain(format_args!(
+        "the service of the SCTP sockets at {} belongs to another user ({theirs}), who could read and change everything; set XDG_RUNTIME_DIR to a folder of this user",
         path.display()
-    );
+    ));
     Err(Fault(libc::EACCES))
 }
 
@@ -100,12 +113,38 @@ fn user_of(stream: &UnixStream) -> io::Result<u32> {
     if done == 0 { Ok(peer.uid) } else { Err(io::Error::last_os_error()) }
 }
 
+fn reach(path: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Whether a sandbox has no sockets of `AF_UNIX`.
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EPERM))
+}
+
 /// The service does not answer.
 fn silent(path: &Path, error: &io::Error) -> Fault {
-    eprintln!(
-        "polypath: the service of the SCTP sockets does not answer at {}: {error}; start the program anew with `polypath with`",
+    if is_forbidden(error) {
+        complain(format_args!(
+            "SCTP sockets need sockets of AF_UNIX, which this program may not have ({error}): allow them in its sandbox"
+        ));
+        return Fault(libc::EPROTONOSUPPORT);
+    }
+    let why: &dyn Display = match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            &"it closed the connection, as services of other versions, of other users and with too many questions do"
+        }
+        _ => error,
+    };
+    complain(format_args!(
+        "the service of the SCTP sockets does not answer at {}: {why}; start the program anew with `polypath with`",
         path.display()
-    );
+    ));
     Fault(libc::ENETDOWN)
 }
 
@@ -146,9 +185,6 @@ pub(crate) fn peel_off(socket: Sctp, association: c_int, flags: c_int) -> Outcom
 fn open_by(request: &Request, flags: c_int) -> Outcome<c_int> {
     let (reply, fd) = exchange(request, Some(flags))?;
     if reply.value < 0 {
-        if !reply.bytes.is_empty() {
-            eprintln!("polypath: {}", String::from_utf8_lossy(&reply.bytes));
-        }
         return Err(Fault(-reply.value));
     }
     take(lowest(fd.ok_or(Fault(libc::EPROTO))?, flags), flags)
@@ -193,13 +229,54 @@ pub(crate) fn take(fd: c_int, flags: c_int) -> Outcome<c_int> {
 
 fn exchange(request: &Request, flags: Option<c_int>) -> Outcome<(Reply, Option<c_int>)> {
     let path = service();
-    let mut stream = connect(&path, request.operation)?;
-    let mut attempt = || -> io::Result<(Reply, Option<c_int>)> {
-        request.write(&mut stream)?;
-        let (length, fd) = first_bytes(&mut stream, flags.unwrap_or(libc::SOCK_CLOEXEC))?;
-        Ok((Reply::read(&mut stream, length)?, fd))
+    let attempt = || {
+        let mut stream = connect(&path, request.operation)?;
+        Ok(question(&mut stream, request, flags))
     };
-    attempt().map_err(|error| silent(&path, &error))
+    let mut answer = attempt()?;
+    if request.operation == Operation::Open && answer.as_ref().is_err_and(is_gone) {
+        // It may have ended just now, for want of sockets.
+        answer = attempt()?;
+    }
+    let (reply, fd) = answer.map_err(|error| silent(&path, &error))?;
+    if reply.value < 0 && !reply.bytes.is_empty() {
+        complain(format_args!("{}", String::from_utf8_lossy(&reply.bytes)));
+    }
+    Ok((reply, fd))
+}
+
+/// Whether a service has closed its end.
+fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+/// A question and its answer.
+fn question(
+    stream: &mut UnixStream,
+    request: &Request,
+    flags: Option<c_int>,
+) -> io::Result<(Reply, Option<c_int>)> {
+    write(stream, &request.encoded())?;
+    let (length, fd) = first_bytes(stream, flags.unwrap_or(libc::SOCK_CLOEXEC))?;
+    Ok((Reply::read(stream, length)?, fd))
+}
+
+/// Writes all bytes. Where nobody reads them any more, the program gets no signal.
+fn write(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let (from, count) = (bytes.as_ptr().cast(), bytes.len());
+        // SAFETY: so many bytes are there.
+        let sent = unsafe { real::send(stream.as_raw_fd(), from, count, libc::MSG_NOSIGNAL) };
+        match usize::try_from(sent) {
+            Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
+            Err(_) => match Fault::last() {
+                Fault(libc::EINTR) => {}
+                fault => return Err(io::Error::from_raw_os_error(fault.0)),
+            },
+        }
+    }
+    Ok(())
 }
 
 /// The length in front of an answer, with which a descriptor may come.

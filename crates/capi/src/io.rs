@@ -1,6 +1,7 @@
 //! Reading and writing.
 
 use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
@@ -252,6 +253,80 @@ unsafe extern "C" fn sendmmsg(
     done as c_int
 }
 
+/// Several messages in one call: the first is waited for, and with `MSG_WAITFORONE` no other.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvmmsg(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: libc::c_uint,
+    flags: c_int,
+    limit: *mut libc::timespec,
+) -> c_int {
+    if Sctp::of(fd).is_none() {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { real::recvmmsg(fd, messages, count, flags, limit) };
+    }
+    // SAFETY: the caller vouches for it, unless it is null.
+    let limit = unsafe { limit.as_ref() }.map(|limit| {
+        let seconds = u64::try_from(limit.tv_sec).unwrap_or(0);
+        Duration::new(seconds, u32::try_from(limit.tv_nsec).unwrap_or(0))
+    });
+    let (begun, mut done) = (Instant::now(), 0);
+    let mut each = flags & !libc::MSG_WAITFORONE;
+    while done < count {
+        // SAFETY: the caller vouches for so many messages.
+        let result = unsafe {
+            let message = messages.add(done as usize);
+            let result = recvmsg(fd, &raw mut (*message).msg_hdr, each);
+            if result >= 0 {
+                (*message).msg_len = result as libc::c_uint;
+            }
+            result
+        };
+        if result < 0 {
+            return if done > 0 { done as c_int } else { -1 };
+        }
+        done += 1;
+        // As in Linux, the limit counts between two messages.
+        if result == 0 || limit.is_some_and(|limit| begun.elapsed() >= limit) {
+            break;
+        }
+        if flags & libc::MSG_WAITFORONE != 0 {
+            each |= libc::MSG_DONTWAIT;
+        }
+    }
+    done as c_int
+}
+
+// Files are copied to sockets of ours by the program itself, as `EINVAL` tells it: the system would put bytes without a head into the descriptor.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendfile(
+    to: c_int,
+    from: c_int,
+    place: *mut libc::off_t,
+    count: size_t,
+) -> ssize_t {
+    match Sctp::of(to) {
+        Some(_) => returned(Err(Fault(libc::EINVAL))),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::sendfile(to, from, place, count) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendfile64(
+    to: c_int,
+    from: c_int,
+    place: *mut libc::off64_t,
+    count: size_t,
+) -> ssize_t {
+    match Sctp::of(to) {
+        Some(_) => returned(Err(Fault(libc::EINVAL))),
+        // SAFETY: the arguments are the caller's.
+        None => unsafe { real::sendfile64(to, from, place, count) },
+    }
+}
+
 // Programs that are compiled with _FORTIFY_SOURCE call these where the size of the buffer is known.
 
 #[unsafe(no_mangle)]
@@ -294,6 +369,21 @@ unsafe extern "C" fn __recvfrom_chk(
     unsafe { recvfrom(fd, buffer, count, flags, address, length) }
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __poll_chk(
+    fds: *mut libc::pollfd,
+    count: libc::nfds_t,
+    timeout_ms: c_int,
+    room: size_t,
+) -> c_int {
+    stop_if_too_long(
+        usize::try_from(count).unwrap_or(usize::MAX),
+        room / size_of::<libc::pollfd>(),
+    );
+    // SAFETY: the caller vouches for all of them.
+    unsafe { poll(fds, count, timeout_ms) }
+}
+
 /// As the C library does it: a program that would write beyond its buffer ends.
 fn stop_if_too_long(count: size_t, room: size_t) {
     if count > room {
@@ -305,8 +395,8 @@ fn stop_if_too_long(count: size_t, room: size_t) {
 /// Waits as the C library does, but what another thread has left of a message counts as readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn poll(fds: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
-    // SAFETY: the caller vouches for so many entries.
-    let entries = match unsafe { parts_of(fds, count) } {
+    // SAFETY: the caller vouches for so many entries. Only the system looks at them where nobody else has to: it says of others what is wrong.
+    let entries = match unsafe { parts_of(fds, count) }.filter(|_| receiving::has_any_rest()) {
         Some(entries) => entries,
         None => &mut [],
     };

@@ -12,8 +12,11 @@
 
 mod calls;
 mod client;
+mod complaint;
 mod connecting;
+mod descriptors;
 mod fault;
+mod fork;
 mod frames;
 mod info;
 mod io;

@@ -9,9 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MAX_PEERS: usize = 65_536;
 
 /// Peers by socket.
-static PEERS: Mutex<BTreeMap<u64, BTreeSet<SocketAddr>>> = Mutex::new(BTreeMap::new());
+pub(crate) type Peers = BTreeMap<u64, BTreeSet<SocketAddr>>;
 
-fn peers() -> MutexGuard<'static, BTreeMap<u64, BTreeSet<SocketAddr>>> {
+static PEERS: Mutex<Peers> = Mutex::new(BTreeMap::new());
+
+pub(crate) fn peers() -> MutexGuard<'static, Peers> {
     PEERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

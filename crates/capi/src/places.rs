@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// By socket: the number of the frame, and the bytes of its content that were read.
-static PLACES: Mutex<BTreeMap<u64, (u32, usize)>> = Mutex::new(BTreeMap::new());
+pub(crate) type Places = BTreeMap<u64, (u32, usize)>;
+
+static PLACES: Mutex<Places> = Mutex::new(BTreeMap::new());
 /// How many there are, so that nobody has to look when there is none.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-fn places() -> MutexGuard<'static, BTreeMap<u64, (u32, usize)>> {
+pub(crate) fn places() -> MutexGuard<'static, Places> {
     PLACES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

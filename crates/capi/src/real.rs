@@ -3,7 +3,10 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use libc::{c_int, c_ulong, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{
+    FILE, c_int, c_uint, c_ulong, c_void, iovec, mmsghdr, msghdr, off_t, off64_t, size_t, sockaddr,
+    socklen_t, ssize_t, timespec,
+};
 
 /// The next function of this name after ours; looked up once.
 fn next(name: &CStr, known: &AtomicPtr<c_void>) -> *mut c_void {
@@ -30,7 +33,9 @@ macro_rules! real {
             type Function = unsafe extern "C" fn($($type),*) -> $result;
             let found = next(NAME, &KNOWN);
             if found.is_null() {
-                // A C library without it: nothing could have called it.
+                // A C library without it.
+                // SAFETY: the C library gives a valid pointer to the number of this thread.
+                unsafe { *libc::__errno_location() = libc::ENOSYS };
                 return <$result>::from(-1_i8);
             }
             // SAFETY: the C library has a function of this name with this signature; the caller vouches for the arguments.
@@ -52,6 +57,8 @@ real! {
     getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;
     setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
     close(fd: c_int) -> c_int;
+    close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
+    fclose(stream: *mut FILE) -> c_int;
     dup(fd: c_int) -> c_int;
     dup2(fd: c_int, other: c_int) -> c_int;
     dup3(fd: c_int, other: c_int, flags: c_int) -> c_int;
@@ -67,5 +74,8 @@ real! {
     recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t;
     send(fd: c_int, buffer: *const c_void, count: size_t, flags: c_int) -> ssize_t;
     sendto(fd: c_int, buffer: *const c_void, count: size_t, flags: c_int, address: *const sockaddr, length: socklen_t) -> ssize_t;
+    recvmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, limit: *mut timespec) -> c_int;
     sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t;
+    sendfile(to: c_int, from: c_int, place: *mut off_t, count: size_t) -> ssize_t;
+    sendfile64(to: c_int, from: c_int, place: *mut off64_t, count: size_t) -> ssize_t;
 }

@@ -35,27 +35,34 @@ pub(crate) struct Received {
 
 /// What was taken from the queue and is larger than the program's buffers, as happens where several threads or processes receive from
 /// the same socket at once.
-struct Rest {
+pub(crate) struct Rest {
     head: Head,
     bytes: Vec<u8>,
 }
 
+pub(crate) type Rests = BTreeMap<c_int, Rest>;
+
 /// Rests by descriptor, and how many there are, so that nobody has to look when there is none.
-static RESTS: Mutex<BTreeMap<c_int, Rest>> = Mutex::new(BTreeMap::new());
+static RESTS: Mutex<Rests> = Mutex::new(BTreeMap::new());
 static REST_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-fn rests() -> MutexGuard<'static, BTreeMap<c_int, Rest>> {
+pub(crate) fn rests() -> MutexGuard<'static, Rests> {
     RESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether something may be readable that a descriptor does not show.
+pub(crate) fn has_any_rest() -> bool {
+    REST_COUNT.load(Ordering::Relaxed) > 0
 }
 
 /// Whether something is readable that the descriptor does not show.
 pub(crate) fn has_rest(fd: c_int) -> bool {
-    REST_COUNT.load(Ordering::Relaxed) > 0 && rests().contains_key(&fd)
+    has_any_rest() && rests().contains_key(&fd)
 }
 
 /// The descriptor is closed.
 pub(crate) fn drop_rest(fd: c_int) {
-    if REST_COUNT.load(Ordering::Relaxed) > 0 && rests().remove(&fd).is_some() {
+    if has_any_rest() && rests().remove(&fd).is_some() {
         REST_COUNT.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -284,7 +291,7 @@ unsafe fn gathered(parts: &[iovec], bytes: usize) -> Vec<u8> {
 ///
 /// As of [`receive`].
 unsafe fn from_rest(socket: Sctp, parts: &[iovec], flags: c_int) -> Option<Received> {
-    if REST_COUNT.load(Ordering::Relaxed) == 0 {
+    if !has_any_rest() {
         return None;
     }
     let mut rests = rests();
@@ -324,7 +331,9 @@ fn finished(socket: Sctp, head: Head, bytes: usize, ends: bool) -> Received {
 
 /// The head of the next frame, and how much is to be read of it, if one is there.
 pub(crate) fn peek(socket: Sctp) -> Option<(Head, usize)> {
-    if let Some(rest) = rests().get(&socket.fd) {
+    if has_any_rest()
+        && let Some(rest) = rests().get(&socket.fd)
+    {
         return Some((rest.head, rest.bytes.len()));
     }
     let (head, size) = look(socket.fd, libc::MSG_DONTWAIT).ok().flatten()?;

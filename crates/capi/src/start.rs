@@ -1,6 +1,6 @@
 //! When the process begins: which descriptors it has been given.
 
-use crate::table;
+use crate::{fork, table};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -8,6 +8,7 @@ static BEGIN: extern "C" fn() = begin;
 
 /// Looks at the descriptors that the process has inherited through `exec`.
 extern "C" fn begin() {
+    fork::begin();
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<_> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();

@@ -4,11 +4,12 @@
 //! begins and wherever descriptors are made or copied.
 
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use libc::c_int;
+use libc::{c_int, c_uint};
 use polypath_sockets::names::{SocketName, Style};
 
+use crate::complaint::complain;
 use crate::real;
 
 /// Descriptors beyond are not looked at; a socket cannot be one of them.
@@ -18,6 +19,9 @@ const ONE_TO_MANY: u8 = 1;
 const IPV6: u8 = 2;
 const CONNECTED: u8 = 4;
 const LISTENING: u8 = 8;
+
+/// One more than the highest descriptor that was a socket of ours.
+static END: AtomicUsize = AtomicUsize::new(0);
 
 /// Identifiers of sockets by descriptor; 0 where it is none.
 static IDS: [AtomicU64; MAX_DESCRIPTORS] = [const { AtomicU64::new(0) }; MAX_DESCRIPTORS];
@@ -77,11 +81,10 @@ impl Sctp {
         (wanted & KNOWN != 0).then_some(wanted & !KNOWN)
     }
 
-    /// The process has asked for this ancillary data.
+    /// The process has asked for this ancillary data, whichever descriptor of the socket it has named.
     pub(crate) fn note_wanted(self, wanted: u8) {
-        if let Some(place) = usize::try_from(self.fd).ok().and_then(|place| WANTED.get(place)) {
-            place.store(wanted | KNOWN, Ordering::Relaxed);
-        }
+        let of_socket = places().filter(|place| IDS[*place].load(Ordering::Relaxed) == self.id);
+        of_socket.for_each(|place| WANTED[place].store(wanted | KNOWN, Ordering::Relaxed));
     }
 
     fn note(self, what: u8) {
@@ -89,6 +92,11 @@ impl Sctp {
             traits.fetch_or(what, Ordering::Relaxed);
         }
     }
+}
+
+/// Descriptors that may be sockets of ours.
+fn places() -> impl Iterator<Item = usize> {
+    0..END.load(Ordering::Relaxed)
 }
 
 /// A descriptor is a copy of another one.
@@ -101,7 +109,15 @@ pub(crate) fn copy(from: c_int, to: c_int) {
     TRAITS[to].store(traits, Ordering::Relaxed);
     let wanted = usize::try_from(from).ok().and_then(|from| WANTED.get(from));
     WANTED[to].store(wanted.map_or(0, |one| one.load(Ordering::Relaxed)), Ordering::Relaxed);
-    IDS[to].store(id, Ordering::Relaxed);
+    store(to, id);
+}
+
+/// Says which socket a descriptor is.
+fn store(place: usize, id: u64) {
+    if id != 0 {
+        END.fetch_max(place + 1, Ordering::Relaxed);
+    }
+    IDS[place].store(id, Ordering::Relaxed);
 }
 
 /// A descriptor is closed.
@@ -111,9 +127,16 @@ pub(crate) fn forget(fd: c_int) {
     }
 }
 
+/// Descriptors with these numbers, and between them, that are sockets of ours.
+pub(crate) fn sockets_between(first: c_uint, last: c_uint) -> impl Iterator<Item = c_int> {
+    let wanted = first as usize..=last as usize;
+    let all = places().filter(move |place| wanted.contains(place)).map(|place| place as c_int);
+    all.filter(|fd| Sctp::of(*fd).is_some())
+}
+
 /// Whether a descriptor of this process is this socket. Looks at all of them.
 pub(crate) fn has(socket: u64) -> bool {
-    IDS.iter().any(|id| id.load(Ordering::Relaxed) == socket)
+    places().any(|place| IDS[place].load(Ordering::Relaxed) == socket)
 }
 
 /// Looks at a descriptor that this process did not have before; whether it is a socket of ours.
@@ -133,7 +156,7 @@ pub(crate) fn learn(fd: c_int) -> bool {
         TRAITS[place].store(traits, Ordering::Relaxed);
         WANTED[place].store(0, Ordering::Relaxed);
     }
-    IDS[place].store(name.map_or(0, |name| name.id), Ordering::Relaxed);
+    store(place, name.map_or(0, |name| name.id));
     name.is_some()
 }
 
@@ -153,5 +176,11 @@ fn name_of(fd: c_int) -> Option<SocketName> {
     let length = (length as usize).checked_sub(2)?.min(address.sun_path.len());
     let bytes: Vec<u8> =
         address.sun_path[..length].iter().map(|byte| byte.cast_unsigned()).collect();
-    SocketName::decode(bytes.strip_prefix(&[0])?)
+    let name = bytes.strip_prefix(&[0])?;
+    if SocketName::is_of_other_version(name) {
+        complain(format_args!(
+            "descriptor {fd} is an SCTP socket of another version of Polypath than the library of this program: start all programs that share it anew"
+        ));
+    }
+    SocketName::decode(name)
 }

@@ -1,7 +1,9 @@
 //! Questions and answers beside the descriptors: one connection to the service per thread of talk, one question at a time.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::SocketAddr;
+
+use rustix::io::Errno;
 
 use crate::address;
 use crate::layout::{Building, Fields};
@@ -9,8 +11,15 @@ use crate::layout::{Building, Fields};
 /// Most bytes of a question.
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// Most bytes of an answer. One that lists thousands of associations is longer than any question.
-pub const MAX_REPLY_BYTES: usize = 4 << 20;
+/// Most bytes of an answer: the status of some ten thousand associations.
+pub const MAX_REPLY_BYTES: usize = 16 << 20;
+
+/// Version of all that programs and the service say to each other, here and through the [descriptors](crate::frame). A change of any layout, or of
+/// what one means, makes a new one.
+pub const VERSION: u16 = 2;
+
+/// What every question begins with, in front of the version. It is no operation, so that services from before the versions close the connection.
+const MARK: [u8; 2] = *b"PP";
 
 /// What a program asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,8 +135,17 @@ impl Abort {
     }
 }
 
+/// Why a question cannot be answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unreadable {
+    /// It comes from another version of this project.
+    OtherVersion,
+    /// It is no question.
+    Nonsense,
+}
+
 /// Bytes of a request in front of its variable part, without its length.
-const REQUEST_BYTES: usize = 17;
+const REQUEST_BYTES: usize = 21;
 
 impl Request {
     /// A question about a socket, without arguments.
@@ -140,6 +158,8 @@ impl Request {
         let length = (REQUEST_BYTES + self.bytes.len()) as u32;
         Building::new()
             .u32(length)
+            .bytes(&MARK)
+            .u16(VERSION)
             .u8(self.operation as u8)
             .u64(self.socket)
             .i32(self.first)
@@ -148,25 +168,31 @@ impl Request {
             .0
     }
 
-    /// Reads a question, without the length; `None` if it is none.
-    pub fn decode(body: &[u8]) -> Option<Self> {
-        let fields = Fields(body);
-        Some(Self {
-            operation: Operation::from_number(fields.u8(0)?)?,
-            socket: fields.u64(1)?,
-            first: fields.i32(9)?,
-            second: fields.i32(13)?,
-            bytes: fields.rest(REQUEST_BYTES).to_vec(),
-        })
-    }
-
-    /// Writes the question.
+    /// Reads a question, without the length.
     ///
     /// # Errors
     ///
-    /// Those of the connection.
-    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        to.write_all(&self.encoded())
+    /// If it is none, or one of another version.
+    pub fn decode(body: &[u8]) -> Result<Self, Unreadable> {
+        let fields = Fields(body);
+        if (fields.bytes(0), fields.u16(2)) != (Some(MARK), Some(VERSION)) {
+            // Those from before the versions begin with the operation.
+            let is_old = body.first().is_some_and(|first| (1..=14).contains(first));
+            return Err(match is_old || fields.bytes(0) == Some(MARK) {
+                true => Unreadable::OtherVersion,
+                false => Unreadable::Nonsense,
+            });
+        }
+        let read = || {
+            Some(Self {
+                operation: Operation::from_number(fields.u8(4)?)?,
+                socket: fields.u64(5)?,
+                first: fields.i32(13)?,
+                second: fields.i32(17)?,
+                bytes: fields.rest(REQUEST_BYTES).to_vec(),
+            })
+        };
+        read().ok_or(Unreadable::Nonsense)
     }
 }
 
@@ -191,16 +217,74 @@ impl Reply {
         if !(4..=MAX_REPLY_BYTES).contains(&length) {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let mut body = vec![0; length];
-        from.read_exact(&mut body)?;
-        let value = Fields(&body).i32(0).unwrap_or_default();
-        Ok(Self { value, bytes: body[4..].to_vec() })
+        let mut value = [0; 4];
+        from.read_exact(&mut value)?;
+        let mut bytes = Vec::new();
+        from.take(length as u64 - 4).read_to_end(&mut bytes)?;
+        if bytes.len() != length - 4 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Self { value: i32::from_ne_bytes(value), bytes })
+    }
+
+    /// Refuses a question of another version. Libraries of all versions write the text on standard error.
+    pub fn of_other_version() -> Self {
+        let text = format!(
+            "the library of this program and the service of the SCTP sockets are not of the same version of Polypath: end the service, version {}, process {}, when no other program needs its associations, and start this program anew",
+            env!("CARGO_PKG_VERSION"),
+            std::process::id(),
+        );
+        Self { value: -Errno::PROTONOSUPPORT.raw_os_error(), bytes: text.into_bytes() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::{Head, Kind};
+
+    /// Whoever changes a layout finds here that the version has to change with it.
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn the_layouts_are_those_of_the_version() {
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let bytes = vec![0xAB];
+        let request =
+            Request { operation: Operation::Connect, socket: 0x0102, first: 3, second: 4, bytes };
+        let reply = Reply { value: -1, bytes: vec![0xCD] };
+        let head = Head {
+            ends: false,
+            wanted: 5,
+            flags: 6,
+            stream: 7,
+            ssn: 8,
+            pr_policy: 9,
+            ppid: 10,
+            context: 11,
+            value: 12,
+            association: 13,
+            peer: Some("192.0.2.1:258".parse().unwrap()),
+            tsn: 14,
+            cumulative_tsn: 15,
+            init: crate::init::InitMessage { outbound_streams: 16, ..Default::default() },
+            rest: 17,
+            number: 18,
+            key: Some(19),
+            ..Head::of(Kind::Notification)
+        };
+        let all = [hex(&request.encoded()), hex(&reply.encoded()), hex(&head.encoded())];
+        assert_eq!((VERSION, all.each_ref().map(String::as_str)), LAYOUTS);
+    }
+
+    #[cfg(target_endian = "little")]
+    const LAYOUTS: (u16, [&str; 3]) = (
+        2,
+        [
+            "16000000505002000402010000000000000300000004000000ab",
+            "05000000ffffffffcd",
+            "0200050006000700080009000a0000000b0000000c0000000d00000002000102c000020100000000000000000000000000000000000000000e0000000f0000001000000000000000110000001200000001001300",
+        ],
+    );
 
     #[test]
     fn questions_and_answers_are_read_as_they_were_written() {
@@ -212,7 +296,7 @@ mod tests {
             bytes: vec![1, 2, 3],
         };
         let encoded = request.encoded();
-        assert_eq!(Request::decode(&encoded[4..]), Some(request));
+        assert_eq!(Request::decode(&encoded[4..]), Ok(request));
         assert_eq!(encoded[..4], (encoded.len() as u32 - 4).to_ne_bytes());
 
         let reply = Reply { value: -22, bytes: vec![4; 5] };
@@ -237,8 +321,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        assert_eq!(Request::decode(&[0; 17]), None, "no such operation");
-        assert_eq!(Request::decode(&[1; 16]), None, "cut off");
+        let good = Request::new(Operation::Settle, 1).encoded();
+        for end in 0..good.len() - 4 {
+            assert_ne!(Request::decode(&good[4..][..end]).map(drop), Ok(()), "cut off at {end}");
+        }
+        let mut other = good.clone();
+        other[8] = 99;
+        assert_eq!(Request::decode(&other[4..]), Err(Unreadable::Nonsense), "no such operation");
+        assert_eq!(Request::decode(&[0; 21]), Err(Unreadable::Nonsense));
+        let mut later = good;
+        later[6..8].copy_from_slice(&(VERSION + 1).to_ne_bytes());
+        assert_eq!(Request::decode(&later[4..]), Err(Unreadable::OtherVersion));
+        assert_eq!(Request::decode(&[14; 17]), Err(Unreadable::OtherVersion), "without a version");
         assert!(Reply::read(&mut &[0; 8][..], 3_u32.to_ne_bytes()).is_err());
         assert!(Reply::read(&mut &[0; 8][..], u32::MAX.to_ne_bytes()).is_err());
     }

@@ -2,11 +2,16 @@
 
 use std::path::PathBuf;
 
-/// What the abstract name of every socket begins with.
+use crate::control::VERSION;
+
+/// What the abstract name of every socket begins with, in front of the [version](VERSION).
 const PREFIX: &[u8] = b"polypath-sctp-";
 
 /// Environment variable with the path of the service's own socket.
 pub const SERVICE_VARIABLE: &str = "POLYPATH_SOCKETS";
+
+/// Environment variable with the command that starts the service, a word in each line; it ends when the service listens.
+pub const START_VARIABLE: &str = "POLYPATH_SOCKETS_START";
 
 /// Environment variable with the settings of the program's sockets, a line each.
 pub const SETTINGS_VARIABLE: &str = "POLYPATH_SOCKETS_SETTINGS";
@@ -35,6 +40,7 @@ impl SocketName {
     /// In the abstract name space of `AF_UNIX`, without the zero in front.
     pub fn encoded(self) -> Vec<u8> {
         let mut name = PREFIX.to_vec();
+        name.extend_from_slice(format!("{VERSION}-").as_bytes());
         name.push(match self.style {
             Style::OneToOne => b'1',
             Style::OneToMany => b'n',
@@ -44,9 +50,15 @@ impl SocketName {
         name
     }
 
+    /// Whether the name is that of a socket of another version of this project.
+    pub fn is_of_other_version(name: &[u8]) -> bool {
+        name.starts_with(PREFIX) && Self::decode(name).is_none()
+    }
+
     /// Reads a name; `None` if it is not that of a socket of ours.
     pub fn decode(name: &[u8]) -> Option<Self> {
-        let [style, family, id @ ..] = name.strip_prefix(PREFIX)? else { return None };
+        let rest = name.strip_prefix(PREFIX)?.strip_prefix(format!("{VERSION}-").as_bytes())?;
+        let [style, family, id @ ..] = rest else { return None };
         let id = std::str::from_utf8(id).ok().filter(|id| id.len() == 16)?;
         let id = u64::from_str_radix(id, 16).ok().filter(|id| *id != 0)?;
         let style = match style {
@@ -104,11 +116,15 @@ mod tests {
 
     #[test]
     fn names_of_others_are_none_of_ours() {
-        let zero = b"polypath-sctp-140000000000000000";
-        for foreign in
-            [&b""[..], b"polypath-sctp-", b"polypath-sctp-x40000000000000001", b"dbus", zero]
-        {
+        let [good, no_style, zero] =
+            ["140000000000000001", "x40000000000000001", "140000000000000000"]
+                .map(|rest| format!("polypath-sctp-{VERSION}-{rest}").into_bytes());
+        assert!(SocketName::decode(&good).is_some() && !SocketName::is_of_other_version(&good));
+        for foreign in [&b""[..], b"polypath-sctp-", &no_style, b"dbus", &zero] {
             assert_eq!(SocketName::decode(foreign), None);
         }
+        let old = b"polypath-sctp-140000000000000001";
+        assert_eq!(SocketName::decode(old), None);
+        assert!(SocketName::is_of_other_version(old) && !SocketName::is_of_other_version(b"dbus"));
     }
 }

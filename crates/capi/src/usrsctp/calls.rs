@@ -16,6 +16,7 @@ use super::handle::{self, Callbacks, Handle, Receive, Send, Upcall};
 use crate::calls;
 use crate::client;
 use crate::connecting;
+use crate::descriptors;
 use crate::fault::{Fault, Outcome, returned};
 use crate::memory;
 use crate::sctp;
@@ -96,7 +97,7 @@ unsafe extern "C" fn usrsctp_socket(
 fn begin(handle: &Arc<Handle>) -> Outcome<*mut Handle> {
     if let Err(fault) = dispatcher::watch(handle) {
         // SAFETY: the descriptor is ours, and nobody else knows it.
-        unsafe { calls::close(handle.fd) };
+        unsafe { descriptors::close(handle.fd) };
         return Err(fault);
     }
     Ok(handle.given())
@@ -248,7 +249,7 @@ unsafe extern "C" fn usrsctp_close(socket: *mut Handle) {
     if let Ok(handle) = unsafe { Handle::closed(socket) } {
         dispatcher::forget(&handle);
         // SAFETY: the descriptor is that of the socket.
-        unsafe { calls::close(handle.fd) };
+        unsafe { descriptors::close(handle.fd) };
     }
 }
 

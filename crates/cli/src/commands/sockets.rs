@@ -1,6 +1,7 @@
 //! Where the service of the SCTP sockets is, and how it is begun.
 
-use std::io::{self, Read};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,15 @@ impl ServiceArgs {
             path.push("-raw");
         }
         path.into()
+    }
+
+    /// The command that begins this service where [`SERVICE_VARIABLE`] names its socket, a word in each line.
+    pub(crate) fn start_command(self) -> Result<OsString> {
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let mut words = program.into_os_string();
+        words.push(format!("\nwith\n--local-encapsulation-port\n{}", self.port()));
+        words.push(if self.raw { "\n--raw\ntrue" } else { "\ntrue" });
+        Ok(words)
     }
 
     /// Begins the service, unless it runs.
@@ -158,11 +168,12 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
 pub(crate) fn status(path: &Path) -> Result<Option<String>> {
     let Some(mut stream) = connect(path)? else { return Ok(None) };
     let ask = |stream: &mut UnixStream| -> io::Result<Reply> {
-        Request::new(Operation::Status, 0).write(stream)?;
+        stream.write_all(&Request::new(Operation::Status, 0).encoded())?;
         let mut length = [0; 4];
         stream.read_exact(&mut length)?;
         Reply::read(stream, length)
     };
     let reply = ask(&mut stream).context("the service of the SCTP sockets does not answer")?;
-    Ok(Some(String::from_utf8_lossy(&reply.bytes).into_owned()))
+    let text = String::from_utf8_lossy(&reply.bytes).into_owned();
+    if reply.value < 0 { Err(anyhow!("{text}")) } else { Ok(Some(text)) }
 }

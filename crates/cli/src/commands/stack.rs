@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let memory = args.max_memory.map_or_else(default_memory, ByteCount::as_bytes);
     let args = args.service;
     runtime::run(Threads::All, async move |interruption| {
-        let endpoint = bind(args, memory)?;
+        let endpoint = bind_soon(args, memory).await?;
         // What is there belongs to a service that has ended without a word.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path)
@@ -94,6 +94,20 @@ fn memory_in(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     kib.checked_mul(1024)
+}
+
+/// How often, and how long in between, the port is tried that a service which ends may still have.
+const BIND_TRIES: usize = 10;
+const BIND_PAUSE: Duration = Duration::from_millis(50);
+
+async fn bind_soon(args: ServiceArgs, memory: u64) -> Result<Endpoint, Failure> {
+    for _ in 1..BIND_TRIES {
+        match bind(args, memory) {
+            Err(Failure::Unfit(_)) => tokio::time::sleep(BIND_PAUSE).await,
+            bound => return bound,
+        }
+    }
+    bind(args, memory)
 }
 
 /// An endpoint at all addresses of the host, with so many bytes for data that is not read.

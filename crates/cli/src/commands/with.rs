@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow};
 use polypath::Preset;
-use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE};
+use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE, START_VARIABLE};
 
 use self::file::Options;
 use super::sockets::ServiceArgs;
@@ -94,6 +94,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .args(&args.arguments)
         .env("LD_PRELOAD", preload)
         .env(SERVICE_VARIABLE, path)
+        .env(START_VARIABLE, service.start_command()?)
         .env(SETTINGS_VARIABLE, settings)
         .exec();
     let name = args.program.to_string_lossy();

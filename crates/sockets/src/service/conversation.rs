@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 
 use super::calls::{self, Answer};
 use super::{Service, channel};
-use crate::control::{MAX_BYTES, Request};
+use crate::control::{MAX_BYTES, Reply, Request, Unreadable};
 
 /// Serves a connection until the program closes it or says what nobody understands.
 pub(super) async fn converse(service: Arc<Service>, mut stream: UnixStream, process: i32) {
@@ -27,9 +27,12 @@ async fn talk(service: &Arc<Service>, stream: &mut UnixStream, process: i32) -> 
         }
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await?;
-        let request = Request::decode(&body).ok_or(io::ErrorKind::InvalidData)?;
-        let (reply, fd) = calls::answer(service, process, &request).await;
-        give(stream, (reply, fd)).await?;
+        let answer = match Request::decode(&body) {
+            Ok(request) => calls::answer(service, process, &request).await,
+            Err(Unreadable::OtherVersion) => (Reply::of_other_version(), None),
+            Err(Unreadable::Nonsense) => return Err(io::ErrorKind::InvalidData.into()),
+        };
+        give(stream, answer).await?;
     }
 }
 

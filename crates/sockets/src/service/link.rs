@@ -196,6 +196,20 @@ impl Link {
         Arc::clone(lock(&self.moved).as_ref().unwrap_or(first))
     }
 
+    /// Takes it away from the socket that has it, which is given.
+    fn let_go(&self, first: &Arc<Socket>) -> Arc<Socket> {
+        let mut owner = self.owner(first);
+        while !owner.forget(self) {
+            // It has moved just now.
+            let next = self.owner(first);
+            if Arc::ptr_eq(&owner, &next) {
+                break;
+            }
+            owner = next;
+        }
+        owner
+    }
+
     /// Waits until there is room for what is to be done; gives it back if the association has ended.
     pub(super) async fn enqueue(&self, mut outgoing: Outgoing) -> Option<Outgoing> {
         if let Outgoing::Message { message, share, .. } = &mut outgoing
@@ -387,7 +401,7 @@ impl Link {
                 notify::event(&owner, &self, &association, &event).await;
             }
         }
-        owner.forget(&self);
+        let owner = self.let_go(&socket);
         let error = ended.err();
         notify::ended(Told::of(&owner, &self), error.as_ref()).await;
         owner.ended(error.map(|error| errors::of_end(&error))).await;

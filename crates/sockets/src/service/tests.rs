@@ -482,3 +482,44 @@ async fn what_was_sent_arrives_although_notifications_were_not_read() {
         assert_eq!(frame(&server_fd).await.1, [number]);
     }
 }
+
+#[tokio::test]
+async fn a_library_of_another_version_is_told_so() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use crate::control::{Operation, Request, VERSION};
+
+    let (_service, _folder, path) = listening("127.0.0.81");
+    let mut later = Request::new(Operation::Open, 0).encoded();
+    later[6..8].copy_from_slice(&(VERSION + 1).to_ne_bytes());
+    // The first byte was the operation before there were versions.
+    let old = [&17_u32.to_ne_bytes()[..], &[Operation::Open as u8], &[0; 16]].concat();
+    for question in [later, old] {
+        let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+        stream.write_all(&question).await.unwrap();
+        let length = stream.read_u32_le().await.unwrap();
+        let mut answer = vec![0; length as usize];
+        stream.read_exact(&mut answer).await.unwrap();
+        let value = i32::from_ne_bytes(answer[..4].try_into().unwrap());
+        assert_eq!(value, -Errno::PROTONOSUPPORT.raw_os_error());
+        let text = String::from_utf8(answer[4..].to_vec()).unwrap();
+        assert!(text.contains("not of the same version") && !text.contains('\n'), "{text}");
+        assert!(text.contains(&std::process::id().to_string()), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_socket_that_is_closed_begins_nothing() {
+    let (service, port) = service("127.0.0.82");
+    let (socket, fd) = open(&service, Style::OneToMany, port);
+    drop(fd);
+    while service.socket(socket.name.id).is_some() {
+        tokio::task::yield_now().await;
+    }
+    let peer = at("127.0.0.82:8200");
+    assert_eq!(socket.connect(&[peer], InitMessage::default()), Err(Errno::NOTCONN));
+    assert_eq!(socket.listen(1), Err(Errno::NOTCONN));
+    assert_eq!(socket.bind(&[peer]), Err(Errno::NOTCONN));
+    let (other, _fd) = open(&service, Style::OneToMany, port);
+    other.bind(&[peer]).expect("the port is free");
+}

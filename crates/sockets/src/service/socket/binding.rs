@@ -44,6 +44,7 @@ impl Socket {
         // As on Linux, addresses are looked at first.
         let checked = self.checked(addresses, port)?;
         let mut state = self.state();
+        state.ensure_open()?;
         if state.port.is_some() || !state.links.is_empty() {
             return Err(Errno::INVAL);
         }

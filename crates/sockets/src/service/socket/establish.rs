@@ -27,6 +27,7 @@ impl Socket {
     /// `listen`.
     pub(in crate::service) fn listen(self: &Arc<Self>, backlog: i32) -> Result<(), Errno> {
         let mut state = self.state();
+        state.ensure_open()?;
         if self.is_one_to_one() && (!state.links.is_empty() || state.connecting > 0) {
             return Err(Errno::INVAL);
         }
@@ -101,8 +102,9 @@ impl Socket {
         addresses: &[SocketAddr],
         init: InitMessage,
     ) -> Result<i32, Errno> {
-        let options = self.state().options.clone().with_init(init)?;
         let mut state = self.state();
+        state.ensure_open()?;
+        let options = state.options.clone().with_init(init)?;
         if self.is_one_to_one() {
             if state.backlog.is_some() || state.links.values().any(|link| link.is_up()) {
                 return Err(Errno::ISCONN);
@@ -200,6 +202,10 @@ impl Socket {
             Some(waiting) => waiting,
             None => {
                 let mut state = self.state();
+                if state.is_closed {
+                    // Nobody would ever end it.
+                    return association.abort("the socket is closed");
+                }
                 let peers: Vec<_> = peer_of(&association).into_iter().collect();
                 let each = state.options.each;
                 let (link, outgoing) = Link::new(state.draw_association(), &peers, each);
@@ -225,19 +231,19 @@ impl Socket {
         if self.is_one_to_one() {
             return Err(Errno::INVAL);
         }
-        let (link, options) = {
-            let state = self.state();
-            let link = state.links.get(id).cloned().ok_or(Errno::INVAL)?;
-            (link, state.options.clone())
-        };
-        if !link.is_up() {
-            return Err(Errno::INVAL);
-        }
+        let options = self.state().options.clone();
         let kind = (Style::OneToOne, self.name.is_ipv6);
         let (socket, theirs) = Self::open(&self.service, kind, self.process, options)?;
+        // Whoever looks for the socket of an association that ends has this lock.
+        let mut state = self.state();
+        let link = state.links.get(id).filter(|link| link.is_up()).cloned().ok_or(Errno::INVAL)?;
         link.move_to(&socket);
-        self.state().links.remove(id);
-        socket.state().links.insert(&link);
+        let mut peeled = socket.state();
+        peeled.names = link.association().and_then(|association| names_of(association));
+        peeled.links.insert(&link);
+        drop(peeled);
+        state.links.remove(id);
+        drop(state);
         Ok(theirs)
     }
 }

@@ -164,9 +164,11 @@ impl Socket {
         }
     }
 
-    /// An association is none of the socket's any more: a program that hears of its end can begin another one with the peer.
-    pub(super) fn forget(&self, link: &Link) {
-        self.state().links.remove(link.id);
+    /// An association is none of the socket's any more: a program that hears of its end can begin another one with the peer. False if
+    /// it has moved to another socket meanwhile.
+    pub(super) fn forget(&self, link: &Link) -> bool {
+        let mut state = self.state();
+        state.links.remove(link.id).is_some() || state.is_closed
     }
 
     /// An association has ended, and all that it brought is delivered.
@@ -206,6 +208,11 @@ impl Socket {
 }
 
 impl State {
+    /// For calls that give a socket something which only closing it takes away.
+    fn ensure_open(&self) -> Result<(), Errno> {
+        if self.is_closed { Err(Errno::NOTCONN) } else { Ok(()) }
+    }
+
     fn draw_association(&mut self) -> i32 {
         let id = self.next_association;
         self.next_association = id.checked_add(1).unwrap_or(FIRST_ASSOCIATION);

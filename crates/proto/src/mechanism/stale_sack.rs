@@ -4,9 +4,9 @@
 //! later. If its cumulative ack is lower, it is dropped (RFC 9260 section 6.2.1, D i). If the cumulative ack is equal,
 //! it must not be taken for news: TSNs that it does not report were not discarded, and its receive window is outdated.
 //!
-//! Dropping it loses what only it names: one SACK of a path that overtakes those of others by a round trip would make all of
-//! them useless, and where SACKs leave blocks out, their chunks be taken for lost. What an NR-SACK names for good is true
-//! however old it is. So with [`StaleSack::SamePath`] that is acknowledged, and nothing else in it counts.
+//! Dropping it loses what only it names: one SACK over a short path would make all those useless that were sent before it
+//! over long paths, and where SACKs leave blocks out, their chunks would be taken for lost. What an NR-SACK names for good
+//! is true however old it is. So with [`StaleSack::SamePath`] that is acknowledged, and nothing else in it counts.
 //!
 //! A SACK that advances the cumulative ack was sent after all that were applied. Within a path, SACKs keep their order;
 //! so one that arrives over the path on which a TSN was acknowledged, and no longer reports it, was sent later.

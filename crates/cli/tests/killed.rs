@@ -52,11 +52,13 @@ fn progress(out: &Path) -> usize {
     steps.sum()
 }
 
-/// What a command is to find: all but how long it took, and in how many attempts.
+/// What a command is to find: all but how long it took, and in how many attempts. A file that was about to get its name when the command was
+/// killed stays beside it, and nobody reads it.
 fn results(out: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let is_account = |path: &Path| path.file_stem().is_some_and(|stem| stem == "execution");
     let mut results = files(out);
-    results.retain(|path, _| !is_account(path) && !is_journal(path));
+    let is_part = |path: &Path| path.extension().is_some_and(|extension| extension == "part");
+    results.retain(|path, _| !is_account(path) && !is_journal(path) && !is_part(path));
     for (path, content) in &mut results {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => {

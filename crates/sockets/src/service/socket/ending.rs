@@ -148,28 +148,6 @@ mod tests {
         drop(fd);
     }
 
-    /// An association that its peer shuts down lives on while messages wait, and may be given a socket of its own meanwhile.
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_socket_of_an_association_that_ends_hears_of_the_end() {
-        let (server_fd, client, fd, written) = stuck(Style::OneToMany, "127.0.0.83").await;
-        let end = Head { flags: crate::abi::flag::EOF, ..Head::of(Kind::Data) };
-        let (first, _) = frame(&server_fd).await;
-        let end = Head { association: first.association, ..end }.encoded();
-        rustix::net::send(&server_fd, &end, SendFlags::empty()).unwrap();
-        is_shut_down(&client).await;
-        let id = client.state().links().next().unwrap().id;
-        let theirs = client.peel_off(id).unwrap();
-        assert_eq!(client.peel_off(id).map(drop), Err(Errno::INVAL), "it is another socket's");
-        for number in 1..written {
-            assert_eq!(frame(&server_fd).await.1[..4], number.to_be_bytes());
-        }
-        let read = tokio::task::spawn_blocking(move || {
-            rustix::net::recv(&theirs, &mut [0_u8; 1][..], rustix::net::RecvFlags::empty())
-        });
-        assert_eq!(read.await.unwrap().unwrap().0, 0, "the association has ended");
-        drop(fd);
-    }
-
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_program_is_told_that_it_writes_too_late() {
         let (listener_fd, client, fd, written) = stuck(Style::OneToOne, "127.0.0.79").await;

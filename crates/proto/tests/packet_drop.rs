@@ -138,7 +138,7 @@ fn what_is_reported_is_sent_again_at_once() {
 
 /// Over two paths a report may be older than a SACK that came before it.
 #[test]
-fn the_window_of_a_report_counts_only_where_nothing_overtakes_it() {
+fn the_window_of_a_report_is_believed_only_with_a_single_path() {
     let offer = Parameter::SupportedExtensions(&[chunk_type::PACKET_DROP]);
     for (second, expected) in [(None, 100_000 - 20_000 - 3000), (Some(ip(4)), 100_000 - 3000)] {
         let parameters: Vec<_> =

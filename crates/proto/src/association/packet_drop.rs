@@ -97,8 +97,8 @@ impl Association {
         }
         let (limit, queued) = (report.bandwidth_or_limit, report.queued);
         let (transmitter, mut send_cx) = self.sending(cx);
-        // Nothing says how old a report is. One that was overtaken by SACKs on another path must not close a window that they have
-        // opened: what is outstanding would be taken for refused when the next one opens it again.
+        // A report does not say how old it is. If it arrives after later SACKs over another path, it must not close the window that
+        // they have opened: the next SACK would open it again, and what is outstanding would count as refused.
         if !transmitter.paths.is_several()
             && let Some(advertised) = repair::told_peer_window(report.flags, limit, queued)
         {

@@ -51,8 +51,8 @@ impl Rings {
     const EMPTY: Self =
         Self { rings: [Ring::EMPTY; COUNTED_PATHS], reported: [[0; COUNTED_PATHS]; COUNTED_PATHS] };
 
-    /// The path of which most has come in since the last acknowledgement over `way`; of several, that itself, and if nothing has come
-    /// in, too.
+    /// The path that brought most since the last acknowledgement over `way`: that path itself if it brought as much as any other, or
+    /// if nothing has come in.
     fn busiest(&self, way: usize) -> usize {
         let new = |place: &usize| {
             let noted = self.rings[*place].noted;
@@ -74,7 +74,7 @@ impl LatestTsns {
     }
 
     /// What an acknowledgement over `path` reports first, which is built now. It answers the path of which most has come in since the
-    /// last one over `path`: where a short path brings the answers of others back, they are hardly ever about itself. If nothing has, it
+    /// last one over `path`: over a short path, most acknowledgements are about data of other paths. If nothing has, it
     /// answers its own path, or that of the `last` DATA.
     pub(super) fn news(&mut self, path: PathId, last: Option<PathId>) -> SackNews<'_> {
         let Some(all) = &mut self.0 else { return SackNews::default() };

@@ -124,7 +124,6 @@ impl Transmitter {
             blocks: &sack.gap_ack_blocks,
             release: Release::Nothing,
             arrival,
-            is_late: false,
         };
         let has_duplicates = !sack.duplicate_tsns.is_empty();
         let (flags, a_rwnd) = (sack.flags, sack.a_rwnd);
@@ -148,7 +147,7 @@ impl Transmitter {
         let (renegable, non_renegable) = (&sack.renegable_blocks, &sack.non_renegable_blocks);
         if renegable.is_empty() || non_renegable.is_empty() {
             let blocks = if renegable.is_empty() { non_renegable } else { renegable };
-            let report = Report { cumulative, blocks, release, arrival, is_late: false };
+            let report = Report { cumulative, blocks, release, arrival };
             return self.acknowledge_all(cx, &report, source, &sack.duplicate_tsns);
         }
         // Taken and put back, so that its memory serves the next one.
@@ -156,8 +155,7 @@ impl Transmitter {
         match nr_sack::union(renegable, non_renegable, &mut joined) {
             Ok(()) => {
                 let blocks = GapAckBlocks::Owned(joined);
-                let report =
-                    Report { cumulative, blocks: &blocks, release, arrival, is_late: false };
+                let report = Report { cumulative, blocks: &blocks, release, arrival };
                 let acked = self.acknowledge_all(cx, &report, source, &sack.duplicate_tsns);
                 if let (GapAckBlocks::Owned(joined), Some(memory)) =
                     (blocks, &mut self.joined_blocks)
@@ -192,7 +190,7 @@ impl Transmitter {
     ) -> AckOutcome {
         let blocks = &GapAckBlocks::Borrowed(&[]);
         let release = Release::Nothing;
-        let report = Report { cumulative, blocks, release, arrival, is_late: false };
+        let report = Report { cumulative, blocks, release, arrival };
         self.acknowledge(cx, &report, Acknowledgement::Shutdown)
     }
 
@@ -208,29 +206,25 @@ impl Transmitter {
         report_sack(cx, report, source);
         let outstanding = &self.outstanding;
         let next = outstanding.next_tsn();
-        let is_late = match sack::validate(cumulative, blocks, outstanding.base(), next) {
-            Ok(SackVerdict::Apply) => false,
-            // SACKs that come over several paths overtake each other, and each may name what no other does.
+        match sack::validate(cumulative, blocks, outstanding.base(), next) {
+            Ok(SackVerdict::Apply) => {}
+            // SACKs over several paths are reordered, and each may name what no other does.
             Ok(SackVerdict::Stale)
                 if cx.config.policies.stale_sack == StaleSack::SamePath
                     && matches!(report.release, Release::Reported)
-                    && sack::validate_blocks(cumulative, blocks, next).is_ok() =>
-            {
-                true
-            }
+                    && sack::validate_blocks(cumulative, blocks, next).is_ok() => {}
             Ok(SackVerdict::Stale) => {
                 self.measure_awaited(cx, report, false);
                 return AckOutcome::Stale;
             }
             Err(problem) => return AckOutcome::Refused(problem),
-        };
+        }
         self.acknowledged = true;
         self.peer.may_lack_answer = false;
         // A SACK may take back all that it names, an NR-SACK may have promised not to.
         let is_believed = !self.stats.seldom.reneging.is_distrusted()
             || matches!(report.release, Release::Reported);
-        let report = Report { is_late, ..*report };
-        let report = &if is_believed { report } else { report.without_blocks() };
+        let report = &if is_believed { *report } else { report.without_blocks() };
         let blocks = report.blocks;
         let mut changes = PerPath::new();
         self.note_low_ends(cx, &mut changes);

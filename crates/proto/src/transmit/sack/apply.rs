@@ -29,7 +29,7 @@ pub(crate) fn apply_to(
             on_newly(tsn, newly);
         }
     }
-    if report.is_late {
+    if report.is_late(outstanding) {
         return apply_late(outstanding, report, delta, on_newly);
     }
     if !blocks.is_empty() {

@@ -16,6 +16,7 @@ pub(crate) use validate::{SackProblem, SackVerdict, validate, validate_blocks};
 use polypath_wire::GapAckBlocks;
 
 use crate::extension::nr_sack::{CERTAINLY_WHOLE, Release};
+use crate::transmit::outstanding::OutstandingData;
 use crate::{PathId, Tsn};
 
 /// What an acknowledgement reports.
@@ -29,8 +30,6 @@ pub(crate) struct Report<'a> {
     pub(crate) release: Release<'a>,
     /// Path on which it came.
     pub(crate) arrival: PathId,
-    /// Its cumulative ack lies behind. What it names has arrived nevertheless, and counts; it says nothing of what it does not name.
-    pub(crate) is_late: bool,
 }
 
 impl Report<'_> {
@@ -38,6 +37,12 @@ impl Report<'_> {
     pub(crate) fn without_blocks(&self) -> Self {
         const NONE: &GapAckBlocks<'_> = &GapAckBlocks::Borrowed(&[]);
         Self { blocks: NONE, release: Release::Nothing, ..*self }
+    }
+
+    /// Whether its cumulative ack is below that of an earlier report. What it names has arrived nevertheless, and counts; it says
+    /// nothing of what it does not name.
+    fn is_late(&self, outstanding: &OutstandingData) -> bool {
+        self.cumulative.next().is_before(outstanding.base())
     }
 
     /// Whether it acknowledges this TSN.

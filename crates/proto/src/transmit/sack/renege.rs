@@ -30,7 +30,7 @@ pub(crate) fn withdraw(
     policy: StaleSack,
     on_reneged: impl FnMut(PathId, u32),
 ) -> Withdrawn {
-    if report.is_late {
+    if report.is_late(outstanding) {
         return Withdrawn { is_stale: true, chunks: 0 };
     }
     match u64::from(outstanding.acked_count()) <= delta.reported {

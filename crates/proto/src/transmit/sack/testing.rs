@@ -17,7 +17,7 @@ pub(crate) fn blocks(pairs: &[(u16, u16)]) -> GapAckBlocks<'static> {
 
 /// A SACK that came over path 0.
 pub(crate) fn report<'a>(cumulative: Tsn, blocks: &'a GapAckBlocks<'a>) -> Report<'a> {
-    Report { cumulative, blocks, release: Release::Nothing, arrival: PathId(0), is_late: false }
+    Report { cumulative, blocks, release: Release::Nothing, arrival: PathId(0) }
 }
 
 /// Applies a report and says what that changed.

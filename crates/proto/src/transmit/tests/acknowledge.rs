@@ -325,7 +325,7 @@ fn what_the_peer_promises_to_keep_leaves_the_send_buffer_at_once() {
 
 /// Six chunks, the first three of which a later SACK has acknowledged cumulatively. Then comes an NR-SACK from before.
 #[test]
-fn what_an_overtaken_nr_sack_names_for_good_is_acknowledged_and_nothing_else_of_it_counts() {
+fn an_older_nr_sack_acknowledges_what_it_names_for_good_and_changes_nothing_else() {
     use StaleSack::{Classic, SamePath};
     // (policy, renegable, non-renegable above chunk 0, chunks in flight behind it)
     for (policy, renegable, kept, in_flight) in [

@@ -72,16 +72,19 @@ struct Heard {
     /// Paths of which something arrived that was no probe.
     of: PathSet,
     answered: Option<Answered>,
+    /// A probe arrived, or a copy of its chunk: what else was lost stays unknown, and takes another probe.
+    is_unclear: bool,
 }
 
 impl Heard {
     #[inline]
     fn note(&mut self, newly: &Newly) {
-        // Of a probe that was copied, too, the copy may be what arrived.
-        if newly.history.contains(History::PROBED) && !newly.history.contains(History::COPIED) {
-            self.answered = Some(Answered { path: newly.path, sent_at: newly.sent_at });
-        } else {
+        if !newly.history.contains(History::PROBED) {
             self.of.insert(newly.path);
+        } else if newly.history.contains(History::COPIED) {
+            self.is_unclear = true;
+        } else {
+            self.answered = Some(Answered { path: newly.path, sent_at: newly.sent_at });
         }
     }
 }
@@ -366,7 +369,8 @@ impl Transmitter {
         heard: Heard,
     ) -> PathSet {
         let Some(answered) = heard.answered else {
-            self.end_silence(cx, heard.of);
+            let ends_on = if heard.is_unclear { PathSet::ALL } else { heard.of };
+            self.end_silence(cx, ends_on);
             return PathSet::EMPTY;
         };
         let lost_on = match source {

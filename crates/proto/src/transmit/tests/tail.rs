@@ -136,6 +136,23 @@ fn what_was_overdue_before_an_answered_probe_is_lost() {
     }
 }
 
+/// Which of the transmissions was answered is unknown: the rest takes another probe.
+#[test]
+fn a_probe_whose_chunk_was_copied_ends_the_silence_and_tells_no_loss() {
+    let mut bench = bench(400, |_| {});
+    bench.place(&[0, 0, 0]);
+    bench.wait(80);
+    assert_eq!(bench.sends(), [(0, [2].into())]);
+    bench.tx.outstanding.get_mut(tsn(2)).history |= History::COPIED;
+    bench.wait(40);
+    bench.sack(&Answer::of(0).gaps(&[(2, 2)]));
+    assert_eq!(bench.lost(), []);
+    assert_eq!(bench.path(0).tail_probe.phase(), TailPhase::Idle);
+    assert_eq!(bench.sends(), [], "the wait begins anew");
+    bench.wait(80);
+    assert_eq!(bench.sends(), [(0, [1].into())]);
+}
+
 #[test]
 fn a_path_that_answers_is_not_silent() {
     let mut bench = bench(400, |_| {});

@@ -39,6 +39,9 @@ const RECOVERY_ROUND_TRIPS: u64 = 5;
 /// Paths with RTTs this low make no difference to the application.
 const ALIKE: Duration = Duration::from_millis(20);
 
+/// A path takes no copy behind packets that it needs longer than this to send: the next message would wait for them.
+pub(crate) const LONGEST_BACKLOG: Duration = ALIKE;
+
 /// What answers a copy, beside a report that it is a duplicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CopyAnswer {
@@ -73,6 +76,44 @@ impl Copy {
     }
 }
 
+/// What copies of thin flows may take of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CopyRoom {
+    /// Bytes per second.
+    pub(crate) rate: u64,
+    /// Bytes that are free: beside data that was just sent, a burst of copies may overflow a queue.
+    pub(crate) free: u64,
+    /// Bytes of copies behind which another one may wait.
+    pub(crate) backlog: u64,
+}
+
+impl CopyRoom {
+    /// Of a path with this congestion window, flight size and smoothed round-trip time, of which the bottleneck passes on so many bytes
+    /// per second, if that is known. The round trip of a full packet contains the time to send it, so that a thin path is not
+    /// overestimated.
+    pub(crate) fn of(
+        cwnd: u64,
+        flight: u64,
+        srtt: Option<Duration>,
+        passes_on: Option<u64>,
+    ) -> Self {
+        let second = NANOS_PER_SECOND as u64;
+        let window = srtt.map_or(0, |srtt| {
+            let rate = mul_div(cwnd, second, srtt.as_nanos().max(1)) / PART_OF_WINDOW;
+            u64::try_from(rate).unwrap_or(u64::MAX)
+        });
+        let backlog = |rate: u64| {
+            let bytes = mul_div(rate, LONGEST_BACKLOG.as_nanos(), second);
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        };
+        Self {
+            rate: window.max(LEAST_RATE).min(passes_on.unwrap_or(u64::MAX)),
+            free: cwnd.max(BURST).saturating_sub(flight),
+            backlog: passes_on.map_or(u64::MAX, backlog),
+        }
+    }
+}
+
 /// Copies on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Copies {
@@ -85,6 +126,8 @@ pub(crate) struct Copies {
     /// once the path is measured.
     owed: u32,
     owed_at: Instant,
+    /// When the path last sent data before the latest copy.
+    data_sent_at: Option<Instant>,
 }
 
 impl Copies {
@@ -104,6 +147,18 @@ impl Copies {
         self.awaited.map(|copy| copy.tsn)
     }
 
+    /// When the latest of the copies without an answer was sent that a SACK covers.
+    pub(crate) fn latest_covered(&self, covers: impl Fn(Tsn) -> bool) -> Option<Instant> {
+        let all = self.awaited.into_iter().chain(self.earlier.into_iter().flatten());
+        all.filter(|copy| covers(copy.tsn)).map(|copy| copy.sent_at).max()
+    }
+
+    /// When the path last sent data that was no copy, if it last sent anything at `last_sent`.
+    pub(crate) fn last_data(&self, last_sent: Option<Instant>) -> Option<Instant> {
+        let was_copy = self.owed > 0 && last_sent == Some(self.owed_at);
+        if was_copy { self.data_sent_at } else { last_sent }
+    }
+
     /// When the copy of the chunk was sent, if it is one of the last without an answer.
     pub(crate) fn sent_at(&self, tsn: Tsn) -> Option<Instant> {
         let mut all = self.awaited.into_iter().chain(self.earlier.into_iter().flatten());
@@ -120,18 +175,22 @@ impl Copies {
         self.earlier[EARLIER - 1].is_some_and(|copy| now.since(copy.sent_at) < longest)
     }
 
-    /// Whether a copy of this size is in the budget for thin flows, on a path with this many free bytes: beside data
-    /// that was just sent, a burst of copies may overflow a queue.
-    pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, rate: u64, free: u64) -> bool {
-        let owed = self.owes(now, rate);
+    /// Whether a copy of this size is in the budget for thin flows.
+    pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, room: &CopyRoom) -> bool {
+        let owed = self.owes(now, room.rate);
         let sum = owed.saturating_add(bytes);
-        sum <= BURST && (sum <= free || owed == 0)
+        sum <= BURST && owed <= room.backlog && (sum <= room.free || owed == 0)
     }
 
     /// Bytes of copies that have not left.
     fn owes(&self, now: Instant, rate: u64) -> u64 {
         let left = mul_div(rate, now.since(self.owed_at).as_nanos(), NANOS_PER_SECOND as u64);
         u64::from(self.owed).saturating_sub(u64::try_from(left).unwrap_or(u64::MAX))
+    }
+
+    /// A copy is sent on a path that last sent data at `data_sent_at`.
+    pub(crate) fn on_data_before(&mut self, data_sent_at: Option<Instant>) {
+        self.data_sent_at = data_sent_at;
     }
 
     /// A copy was sent.
@@ -255,14 +314,6 @@ impl Copies {
         self.unanswered = 0;
         Some((copy.sent_at, copy.bytes))
     }
-}
-
-/// Bytes per second that copies may take of a path with this congestion window and smoothed round-trip time. The round trip of
-/// a full packet contains the time to send it, so that a thin path is not overestimated.
-pub(crate) fn rate_of(cwnd: u64, srtt: Option<Duration>) -> u64 {
-    let Some(srtt) = srtt else { return LEAST_RATE };
-    let window = u128::from(cwnd) * NANOS_PER_SECOND / u128::from(srtt.as_nanos().max(1));
-    u64::try_from(window / PART_OF_WINDOW).unwrap_or(u64::MAX).max(LEAST_RATE)
 }
 
 /// Whether a copy on a path with a round trip of `its_rtt` arrives before a loss on one of `rtt` is mended.

@@ -124,8 +124,7 @@ impl SendPath {
         self.record.awaited = None;
         let within = (self.rtt.smallest().unwrap_or_default(), self.rtt.rto());
         let covers = |tsn| report.covers(tsn);
-        let copy = self.copies().awaits().filter(|tsn| covers(*tsn));
-        let copied_at = copy.and_then(|tsn| self.copies().sent_at(tsn));
+        let copied_at = self.copies().latest_covered(covers);
         match early.on_sack(cx.now, within, copied_at, covers) {
             Some(EarlyChunk { sent_at, flight_bytes, .. }) => {
                 self.sample_rtt(cx.now, cx.probe, sent_at, flight_bytes);

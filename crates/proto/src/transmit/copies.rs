@@ -10,7 +10,7 @@ use super::sack::Report;
 use super::send_path::SendPath;
 use super::{AckOutcome, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
-use crate::mechanism::copies::{self, Copies, CopyAnswer};
+use crate::mechanism::copies::{self, Copies, CopyAnswer, CopyRoom};
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
 use crate::{PathId, Tsn};
@@ -108,10 +108,9 @@ impl Snapshot<'_> {
     /// Whether the chunk belongs to a thin flow of which the path takes a copy in time.
     fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
         let own = &self.tx.paths[chunk.path];
-        let (bytes, rate) = (chunk.flight_bytes.into(), rate_for_copies(path));
-        let free = path.congestion.cwnd.max(copies::BURST).saturating_sub(path.flight);
         self.tx.is_all_sent()
-            && path.copies().may_repeat(self.now, bytes, rate, free)
+            && path.copies().may_repeat(self.now, chunk.flight_bytes.into(), &room_for_copies(path))
+            && path.backlog(self.now) <= copies::LONGEST_BACKLOG
             && match (own.rtt.srtt(), path.rtt.srtt()) {
                 (Some(rtt), Some(its_rtt)) => copies::is_useful(rtt, its_rtt),
                 (None, _) => true,
@@ -154,8 +153,8 @@ fn is_copied(chunk: &OutstandingChunk) -> bool {
     chunk.history.intersects(copied)
 }
 
-fn rate_for_copies(path: &SendPath) -> u64 {
-    copies::rate_of(path.congestion.cwnd, path.rtt.srtt())
+fn room_for_copies(path: &SendPath) -> CopyRoom {
+    CopyRoom::of(path.congestion.cwnd, path.flight, path.rtt.srtt(), path.passes_on())
 }
 
 impl Transmitter {
@@ -181,13 +180,14 @@ impl Transmitter {
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let is_used = self.paths[first_path].rtt.of_data().is_some();
         let path = &mut self.paths[path];
-        let rate = rate_for_copies(path);
+        let rate = room_for_copies(path).rate;
         // What else is on its way there, or has left it just now, is answered, too. Before data has measured the path, that may take
         // several times as long as for a control chunk.
         let expected = path.rtt.expected() * copies::LONGEST_ANSWER;
+        let last_data = path.copies().last_data(path.last_data_sent);
         let may_answer_data = path.rtt.of_data().is_none()
             && path.transmission_rank > 0
-            && path.last_data_sent.is_some_and(|last| cx.now.since(last) < expected);
+            && last_data.is_some_and(|last| cx.now.since(last) < expected);
         let is_quiet = path.flight == 0 && !path.new_data_ban.is_active(cx.now) && !may_answer_data;
         let are_many = path.copies().are_many(cx.now, path.rtt.rto());
         let answer = if !is_used || !is_quiet {
@@ -197,7 +197,9 @@ impl Transmitter {
         } else {
             CopyAnswer::OverThePath
         };
-        path.spread_mut().copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
+        let copies = &mut path.spread_mut().copies;
+        copies.on_data_before(last_data);
+        copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
         path.note_backlog(cx.now, flight_bytes.into());
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;

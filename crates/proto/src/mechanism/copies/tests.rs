@@ -152,23 +152,31 @@ fn a_copy_that_was_answered_elsewhere_is_soon_followed_by_another() {
 }
 
 #[test]
-fn copies_take_a_quarter_of_a_window() {
+fn copies_take_a_quarter_of_a_window_and_no_more_than_the_path_carries() {
     let ms = Duration::from_millis;
-    for (cwnd, srtt, rate) in [
-        (4404, None, 20_000),
-        (4404, Some(400), 20_000),
-        (4404, Some(10), 110_100),
-        (100_000, Some(10), 2_500_000),
+    for (cwnd, srtt, passes_on, rate, backlog) in [
+        (4404, None, None, 20_000, u64::MAX),
+        (4404, Some(400), None, 20_000, u64::MAX),
+        (4404, Some(10), None, 110_100, u64::MAX),
+        (100_000, Some(10), None, 2_500_000, u64::MAX),
+        (100_000, Some(10), Some(1_000_000), 1_000_000, 20_000),
+        (4404, Some(400), Some(5000), 5000, 100),
     ] {
-        assert_eq!(rate_of(cwnd, srtt.map(ms)), rate, "{cwnd} {srtt:?}");
+        let room = CopyRoom::of(cwnd, 1000, srtt.map(ms), passes_on);
+        let free = cwnd.max(BURST) - 1000;
+        assert_eq!(room, CopyRoom { rate, free, backlog }, "{cwnd} {srtt:?} {passes_on:?}");
     }
+}
+
+fn room(rate: u64, free: u64) -> CopyRoom {
+    CopyRoom { rate, free, backlog: u64::MAX }
 }
 
 #[test]
 fn the_budget_is_that_of_a_thin_flow() {
     let mut copies = Copies::default();
     let sent = |copies: &mut Copies, ms: u64| {
-        let may = copies.may_repeat(at(ms), 200, LEAST_RATE, 8000);
+        let may = copies.may_repeat(at(ms), 200, &room(LEAST_RATE, 8000));
         if may {
             copies.on_sent(at(ms), Tsn(0), 200, LEAST_RATE, CopyAnswer::FirstAck);
         }
@@ -180,7 +188,8 @@ fn the_budget_is_that_of_a_thin_flow() {
     for (bytes, rate, may) in
         [(8000, 20_000, true), (8001, 20_000, false), (8000, 900_000, true), (8001, 900_000, false)]
     {
-        assert_eq!(Copies::default().may_repeat(at(0), bytes, rate, 0), may, "{bytes} {rate}");
+        let copies = Copies::default();
+        assert_eq!(copies.may_repeat(at(0), bytes, &room(rate, 0)), may, "{bytes} {rate}");
     }
     // A message of 200 bytes each millisecond gets a tenth.
     let bulk: usize = (0..1000).map(|n| sent(&mut copies, 20_000 + n)).sum();
@@ -200,7 +209,13 @@ fn copies_fit_beside_what_is_in_flight() {
     ] {
         let mut copies = Copies::default();
         copies.on_sent(at(0), Tsn(0), 1000, LEAST_RATE, CopyAnswer::FirstAck);
-        assert_eq!(copies.may_repeat(at(after_ms), 1000, rate, free), may, "{what}");
+        assert_eq!(copies.may_repeat(at(after_ms), 1000, &room(rate, free)), may, "{what}");
+    }
+    for (backlog, may) in [(1000, true), (999, false)] {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(0), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        let room = CopyRoom { backlog, ..room(100_000, 8000) };
+        assert_eq!(copies.may_repeat(at(0), 1000, &room), may, "behind 1,000 bytes");
     }
 }
 
@@ -270,4 +285,33 @@ fn what_left_before_a_copy_is_not_the_latest() {
     copies.on_left(Tsn(4), at(9), 1000);
     assert_eq!(copies.awaits(), Some(Tsn(4)));
     assert_eq!(copies.sent_at(Tsn(1)), Some(at(0)));
+}
+
+/// Data left at 10 ms, and copies at 20 and 30 ms.
+#[test]
+fn a_copy_is_no_data_of_the_path() {
+    let mut copies = Copies::default();
+    let mut last_sent = Some(at(10));
+    for ms in [20, 30] {
+        let last_data = copies.last_data(last_sent);
+        assert_eq!(last_data, Some(at(10)), "{ms}");
+        copies.on_data_before(last_data);
+        copies.on_sent(at(ms), Tsn(1), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        last_sent = Some(at(ms));
+    }
+    assert_eq!(copies.last_data(last_sent), Some(at(10)));
+    assert_eq!(copies.last_data(Some(at(40))), Some(at(40)), "data left after them");
+    assert_eq!(Copies::default().last_data(None), None);
+}
+
+#[test]
+fn of_the_copies_that_a_sack_covers_the_latest_counts() {
+    let mut copies = Copies::default();
+    for (tsn, ms) in [(5, 10), (6, 20), (9, 30)] {
+        copies.on_sent(at(ms), Tsn(tsn), 1000, LEAST_RATE, CopyAnswer::Nothing);
+    }
+    for (covered, expected) in [(4, None), (5, Some(10)), (6, Some(20)), (9, Some(30))] {
+        let latest = copies.latest_covered(|tsn| tsn.0 <= covered);
+        assert_eq!(latest, expected.map(at), "{covered}");
+    }
 }

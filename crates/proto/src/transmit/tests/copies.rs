@@ -199,6 +199,26 @@ fn a_budget_limits_the_copies_of_a_flow() {
     assert!((79..=82).contains(&copies), "{copies}");
 }
 
+/// A message that comes next must not wait behind copies.
+#[test]
+fn a_low_rate_path_takes_no_copies_behind_others() {
+    for (what, control_ms, copied) in
+        [("a packet needs little time", 58, 4), ("15 ms", 45, 2), ("40 ms", 20, 1)]
+    {
+        let mut bench = proven(60, |_| {});
+        let now = bench.now;
+        bench.path(1).rtt = crate::paths::rtt::RttEstimator::with_rules(
+            bench.config.policies.rto,
+            bench.config.policies.control_rtt,
+        );
+        bench.path(1).rtt.on_control_sample(now, Duration::from_millis(control_ms));
+        bench.path(1).rtt.on_data_sample(now, Duration::from_millis(60), 1468);
+        bench.send(4);
+        let copies = bench.flush().iter().filter(|sent| sent.path == 1).count();
+        assert_eq!(copies, copied, "{what}");
+    }
+}
+
 #[test]
 fn more_that_waits_is_no_thin_flow() {
     let mut bench = proven(60, |_| {});

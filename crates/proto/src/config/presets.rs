@@ -135,6 +135,7 @@ fn rfc9260() -> Policies {
         earliest_completion: EarliestCompletion::Off,
         data_copies: DataCopies::Off,
         data_ahead: DataAhead::Off,
+        loss_delay: LossDelays::Off,
         goodput_guard: GoodputGuarding::Off,
         reschedule: Reschedule {
             side: RescheduleSide::None,
@@ -345,6 +346,7 @@ fn recommended() -> Policies {
         peer_reorder_limit: PeerReorderLimit::Learned,
         data_copies: DataCopies::On,
         data_ahead: DataAhead::On,
+        loss_delay: LossDelays::On,
         goodput_guard: GoodputGuarding::On,
         tail_reinjection: TailReinjection::On,
         tail_probe: TailProbes::TwoRtts,

@@ -269,6 +269,13 @@ pub const POLICY_KEYS: &[PolicyKey] = &[
         DataAhead::VALUES,
     ),
     choice(
+        "loss_delay",
+        research(Sender),
+        "Whether what losses add to a round trip counts where paths are compared.",
+        "Polypath; with short buffers, a path that loses packets is slower than its RTT",
+        LossDelays::VALUES,
+    ),
+    choice(
         "goodput_guard",
         operator(Sender),
         "Whether paths are suspended while one path alone delivers more than all together.",

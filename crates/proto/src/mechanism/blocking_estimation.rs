@@ -12,6 +12,7 @@
 //! path never grew to the size that it would have alone, so here the window counts only if a queue shows that the path
 //! is full.
 
+use crate::mechanism::loss_delay::LossDelay;
 use crate::types::{NANOS_PER_SECOND, mul_div};
 use crate::{Duration, Instant};
 
@@ -62,6 +63,10 @@ pub(crate) struct MeasuredPath {
     /// When the chunk would be acknowledged there, if paths are compared by that, too: of two equal paths, neither is
     /// then slower than the other, and neither waits for the other.
     pub(crate) answer: Duration,
+    /// What losses add to a round trip.
+    pub(crate) losses: LossDelay,
+    /// Bytes of its largest chunk.
+    pub(crate) chunk: u64,
 }
 
 impl MeasuredPath {
@@ -91,14 +96,17 @@ impl MeasuredPath {
         u64::try_from(proven(None, self.cwnd, self.srtt)).unwrap_or(u64::MAX)
     }
 
-    fn smallest_nanos(&self) -> u128 {
-        u128::from(self.smallest_rtt.as_nanos().max(1))
+    /// What a buffer of this size lets it send at most, in bytes per second.
+    fn buffer_rate(&self, buffer: u64) -> u128 {
+        let chunks = buffer.min(self.cwnd) / self.chunk.max(1);
+        let rtt = self.smallest_rtt + self.losses.of(self.srtt, chunks);
+        u128::from(buffer) * NANOS_PER_SECOND / u128::from(rtt.as_nanos().max(1))
     }
 
     /// What it could send in a time, in bytes.
     fn sends_in(&self, time: Duration, buffer: u64) -> u128 {
         if let Some(rate) = self.final_rate() {
-            let most = u128::from(buffer.max(self.cwnd)) * NANOS_PER_SECOND / self.smallest_nanos();
+            let most = self.buffer_rate(buffer.max(self.cwnd));
             return u128::from(rate).min(most) * u128::from(time.as_nanos()) / NANOS_PER_SECOND;
         }
         let srtt = u128::from(self.srtt.as_nanos().max(1));
@@ -146,7 +154,7 @@ impl MeasuredPath {
     pub(crate) fn at_most_alone(&self, buffer: u64) -> Option<u64> {
         let twice = || self.rate.map(|rate| rate.bytes_per_second.saturating_mul(2));
         let carries = self.final_rate().max(self.bottleneck).or_else(twice)?;
-        let most = u128::from(buffer) * NANOS_PER_SECOND / self.smallest_nanos();
+        let most = self.buffer_rate(buffer);
         Some(u64::try_from(most).unwrap_or(u64::MAX).min(carries))
     }
 

@@ -77,6 +77,7 @@ pub(crate) fn completes_sooner(
 mod tests {
     use super::*;
     use crate::mechanism::blocking_estimation::KnownRate;
+    use crate::mechanism::loss_delay::LossDelay;
 
     const CHUNK: u64 = 1000;
 
@@ -91,6 +92,8 @@ mod tests {
         bottleneck: None,
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
+        losses: LossDelay::new(),
+        chunk: 1000,
     };
 
     const fn idle(path: MeasuredPath) -> LoadedPath {

@@ -10,8 +10,8 @@ pub(crate) mod dac;
 pub(crate) mod earliest_completion;
 pub(crate) mod early_answers;
 pub(crate) mod goodput_guard;
+pub(crate) mod loss_delay;
 pub(crate) mod loss_rate;
-
 pub(crate) mod multiple_fast_rtx;
 pub(crate) mod nagle;
 pub(crate) mod outage;

@@ -10,7 +10,7 @@ use super::send_path::SendPath;
 use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
-use crate::config::{CwndUpdate, DataCopies, StaleSack};
+use crate::config::{CwndUpdate, DataCopies, LossDelays, StaleSack};
 use crate::congestion::burst;
 use crate::congestion::recovery::PseudoCumulative;
 use crate::extension::nr_sack::{self, Disordered, Release};
@@ -356,6 +356,10 @@ impl Transmitter {
             path.extra_bursts = path.extra_bursts.saturating_add(bursts as u32);
             if let Some(record) = path.record.if_used() {
                 record.loss_rate.on_delivered(news.chunks);
+                if cx.config.policies.loss_delay == LossDelays::On {
+                    let srtt = path.rtt.srtt().unwrap_or_default();
+                    record.loss_delay.on_delivered(now, srtt, news.chunks);
+                }
             }
         }
         heard

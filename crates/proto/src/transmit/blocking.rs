@@ -12,6 +12,7 @@ use crate::mechanism::blocking_estimation::{
     self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits, expected_rtt, leads, would_block,
 };
 use crate::mechanism::earliest_completion::{self, LoadedPath};
+use crate::mechanism::loss_delay::LossDelay;
 use crate::types::PathSet;
 use crate::{BlockedCause, Duration, Instant, PathId};
 
@@ -55,7 +56,10 @@ impl Snapshot<'_> {
             // Whatever arrives first, all of it has room.
             return false;
         }
-        let answer = |view: &_, flight| expected_rtt(view, flight, user_bytes.into());
+        let answer = |view: &MeasuredPath, flight| {
+            let delay = self.loss_delay(&view.losses, view.cwnd);
+            expected_rtt(view, flight, user_bytes.into()) + delay
+        };
         let rtt = match blocking_estimation::is_negligible(&view, others().filter_map(proven_rate))
         {
             true => own.rtt.rto().max(view.srtt),
@@ -188,6 +192,25 @@ impl Snapshot<'_> {
         next.is_some_and(|user_bytes| !self.admits_new(path, user_bytes))
     }
 
+    /// What the losses of a path with this congestion window add to its round trip: everything that fits the buffers waits for the
+    /// retransmission, which goes over the path with the lowest RTT.
+    #[inline]
+    pub(super) fn loss_delay(&self, losses: &LossDelay, cwnd: u64) -> Duration {
+        match losses.is_known() {
+            true => self.waits_for_repair(losses, cwnd),
+            false => Duration::ZERO,
+        }
+    }
+
+    fn waits_for_repair(&self, losses: &LossDelay, cwnd: u64) -> Duration {
+        let tx = self.tx;
+        let wanted = tx.queue.waiting() + tx.outstanding.in_flight_user_bytes();
+        let window = wanted.min(self.buffer_that_blocks()).min(cwnd);
+        let srtts = tx.paths.among(self.usable).filter_map(|path| path.rtt.srtt());
+        let repair = srtts.min().unwrap_or_default();
+        losses.of(repair, window / u64::from(tx.max_fragment.max(1)))
+    }
+
     /// Size of the buffer that a chunk on a slow path fills.
     fn buffer_that_blocks(&self) -> u64 {
         // Non-renegable acknowledgements empty the send buffer.
@@ -301,5 +324,7 @@ fn path_with(
         bottleneck,
         backlog: path.backlog_behind(now, carries),
         answer: Duration::ZERO,
+        losses: path.record.loss_delay,
+        chunk: path.max_chunk_payload().into(),
     }
 }

@@ -200,7 +200,9 @@ impl Snapshot<'_> {
                 last_transmission: path.last_transmission(policies.path_fill),
                 free_cwnd: path.congestion.cwnd.saturating_sub(path.flight),
                 ssthresh: path.congestion.ssthresh,
-                srtt: path.rtt.srtt(),
+                srtt: path.rtt.srtt().map(|srtt| {
+                    srtt + self.loss_delay(&path.record.loss_delay, path.congestion.cwnd)
+                }),
                 lot: match lots {
                     [] => 0,
                     lots => lots.get(self.usable.place_of(id)).copied().unwrap_or(0),

@@ -180,6 +180,7 @@ impl Transmitter {
             if let Some(path) = self.mark_lost(cx.now, tsn, detection.cause()) {
                 cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
                 self.paths[path].record.loss_rate.on_lost();
+                self.paths[path].record.loss_delay.on_lost();
                 lost_on.insert(path);
             }
         }
@@ -277,6 +278,7 @@ impl Transmitter {
         if is_lost {
             cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
             self.paths[path].record.loss_rate.on_lost();
+            self.paths[path].record.loss_delay.on_lost();
         }
         is_lost
     }

@@ -19,6 +19,7 @@ mod feedback;
 mod foreign;
 mod gap_blocks;
 mod guard;
+mod losses;
 mod marks;
 mod messages;
 mod nr_sack;
@@ -69,6 +70,7 @@ const COVERAGE: &[&[Covered]] = &[
     foreign::COVERAGE,
     gap_blocks::COVERAGE,
     guard::COVERAGE,
+    losses::COVERAGE,
     marks::COVERAGE,
     messages::COVERAGE,
     nr_sack::COVERAGE,

@@ -60,6 +60,8 @@ policy_group!(
         /// Whether a path whose RTT is not yet measured by data carries data that no other path can
         /// take yet.
         data_ahead: DataAhead,
+        /// Whether what losses add to a round trip counts where paths are compared.
+        loss_delay: LossDelays,
         /// Whether paths are suspended while one path alone delivers more than all together.
         goodput_guard: GoodputGuarding,
         /// Chunk rescheduling.

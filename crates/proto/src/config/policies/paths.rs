@@ -187,6 +187,18 @@ policy_group!(
 );
 
 policy_enum!(
+    /// Whether what losses add to a round trip counts where paths are compared.
+    LossDelays {
+        /// Paths are compared as if nothing were lost.
+        Off = "off",
+        /// A retransmission takes a further round trip, and with short buffers everything waits for
+        /// it. That time, multiplied by the share of round trips in which the path loses something,
+        /// is added to its RTT.
+        On = "on",
+    }
+);
+
+policy_enum!(
     /// Whether paths are suspended while one path alone delivers more than all together.
     GoodputGuarding {
         /// Never.

@@ -17,6 +17,8 @@ const FULL: MeasuredPath = MeasuredPath {
     bottleneck: None,
     backlog: Duration::ZERO,
     answer: Duration::ZERO,
+    losses: LossDelay::new(),
+    chunk: 1000,
 };
 
 /// With the time to send the chunk a round trip of 100 ms takes 105 ms, on both paths.
@@ -63,6 +65,8 @@ fn who_is_a_little_quicker_has_to_have_the_window() {
         bottleneck: None,
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
+        losses: LossDelay::new(),
+        chunk: 1000,
     };
     let grown = MeasuredPath { cwnd: 100_000, ..held_up };
     let starting = MeasuredPath { ssthresh: u64::MAX, ..held_up };
@@ -111,6 +115,8 @@ fn where_the_limits_are() {
         bottleneck: Option::None,
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
+        losses: LossDelay::new(),
+        chunk: 1000,
     };
     for (rtt_us, lead) in
         [(32_000, None), (33_000, None), (33_001, Small), (36_000, Small), (36_001, Clear)]
@@ -137,6 +143,8 @@ fn a_path_is_as_slow_as_what_is_on_it() {
         bottleneck: None,
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
+        losses: LossDelay::new(),
+        chunk: 1000,
     };
     for (flight, expected) in
         [(0, 20), (4000, 20), (49_000, 100), (99_000, 200), (500_000, 200), (u64::MAX, 200)]

@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use crate::congestion::rate_reduction::RateReduction;
 use crate::mechanism::blocking_estimation::PenaltyInterval;
 use crate::mechanism::early_answers::EarlyAnswers;
+use crate::mechanism::loss_delay::LossDelay;
 use crate::mechanism::loss_rate::LossRate;
 use crate::mechanism::slow_path_rtt::Awaited;
 use crate::mechanism::t3_policy::RetransmissionLog;
@@ -23,6 +24,7 @@ pub(crate) struct SendRecord {
     /// How fast it sends in fast recovery, where the policy paces that.
     pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
+    pub(crate) loss_delay: LossDelay,
     /// Chunks retransmitted here because of drop reports, or moved here, in that order.
     pub(crate) repaired: VecDeque<Repaired>,
     /// The congestion window before a SACK made it grow, and the number of the packet with that SACK.
@@ -42,6 +44,7 @@ impl SendRecord {
             early: None,
             reduction: RateReduction::new(),
             loss_rate: LossRate::new(),
+            loss_delay: LossDelay::new(),
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
             retransmissions: RetransmissionLog::new(),

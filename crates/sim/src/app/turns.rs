@@ -1,6 +1,6 @@
 //! The applications of a host: which flow writes next, and which one reads.
 
-use polypath_proto::{Association, Cx};
+use polypath_proto::{Association, Cx, Piece};
 
 use super::{Fed, Ledger, Pieces, Receiver, Sender, recognise};
 
@@ -75,8 +75,12 @@ impl Applications<'_> {
         answers: bool,
     ) {
         let mut is_triggered = false;
-        while let Some(message) = association.receive(cx) {
-            let Some(message) = self.pieces.join(message) else { continue };
+        while let Some(mut message) = association.receive(cx) {
+            // Whole messages, which are nearly all, stay where they are.
+            if message.piece != Piece::Whole {
+                let Some(joined) = self.pieces.join(message) else { continue };
+                message = joined;
+            }
             let Some((flow, number)) = recognise(&message, self.receivers) else {
                 *self.strangers += 1;
                 continue;

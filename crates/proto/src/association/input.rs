@@ -75,12 +75,14 @@ impl Association {
         }
         self.transmitter.begin_packet();
         let arrival = ArrivedPacket { path, received, stranger, position: 0, tag: 0 };
-        let is_accepted = match trust {
-            Trust::Unguarded => self.handle_chunks(cx, received, arrival),
-            Trust::Unproved if self.is_unguarded(&received.body) => {
-                self.handle_chunks(cx, received, arrival)
-            }
-            trust => self.handle_guarded_chunks(cx, received, arrival, trust),
+        let is_unguarded = match trust {
+            Trust::Unguarded => true,
+            Trust::Unproved => self.is_unguarded(&received.body),
+            _ => false,
+        };
+        let is_accepted = match is_unguarded {
+            true => self.handle_chunks(cx, received, arrival),
+            false => self.handle_guarded_chunks(cx, received, arrival, trust),
         };
         if !is_accepted {
             return;
@@ -129,6 +131,8 @@ impl Association {
 
     /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
     /// that was the first.
+    // Part of its caller: nearly every packet comes by here.
+    #[inline(always)]
     fn handle_chunks(
         &mut self,
         cx: &mut Cx<'_>,

@@ -258,7 +258,7 @@ impl Frame for SctpFrame {
     }
 
     /// Bytes are decoded and encoded again; a damaged packet stays as it is.
-    #[inline]
+    #[inline(always)]
     fn crossed_link(&mut self) -> Fields {
         match &mut self.body {
             FrameBody::Structured(_) => Fields::Same,

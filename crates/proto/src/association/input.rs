@@ -392,25 +392,31 @@ impl Association {
         data: &polypath_wire::Data<'_>,
         path: PathId,
     ) -> Flow {
-        let (tsn, bytes) = (data.tsn, data.payload.len());
-        self.handle_user_data(cx, (tsn, bytes), path, |receiver| receiver.on_data(data))
+        let Some(receiver) = self.receiver_of_data() else { return Flow::Continue };
+        let outcome = receiver.on_data(data);
+        self.conclude_user_data(cx, (data.tsn, data.payload.len()), path, outcome)
     }
 
-    /// User data arrived in a chunk with this TSN and this many bytes, which `take` processes.
+    /// What takes in user data that has just arrived, in the states in which it is accepted.
+    #[inline]
+    pub(super) fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
+        if !self.state.accepts_data() {
+            return None;
+        }
+        self.transmitter.peer.sends_data = true;
+        self.state.receiver_mut()
+    }
+
+    /// User data arrived in a chunk with this TSN and this many bytes, and the receiver has processed it.
     #[inline(always)]
-    pub(super) fn handle_user_data(
+    pub(super) fn conclude_user_data(
         &mut self,
         cx: &mut Cx<'_>,
         (tsn, bytes): (u32, usize),
         path: PathId,
-        take: impl FnOnce(&mut Receiver) -> Result<DataOutcome, DataError>,
+        outcome: Result<DataOutcome, DataError>,
     ) -> Flow {
-        if !self.state.accepts_data() {
-            return Flow::Continue;
-        }
-        self.transmitter.peer.sends_data = true;
-        let Some(receiver) = self.state.receiver_mut() else { return Flow::Continue };
-        match take(receiver) {
+        match outcome {
             Ok(DataOutcome::New) => {
                 let path_state = &mut self.paths[path];
                 path_state.counters.data_bytes_received += bytes as u64;

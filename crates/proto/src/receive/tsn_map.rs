@@ -117,15 +117,21 @@ impl TsnMap {
     }
 
     /// Records a TSN that [`classify`](Self::classify) called new.
+    #[inline]
     pub fn record(&mut self, tsn: WideTsn) {
+        if tsn == self.cumulative.next() && self.highest <= tsn {
+            (self.cumulative, self.highest) = (tsn, tsn);
+        } else {
+            self.record_beside_gap(tsn);
+        }
+    }
+
+    /// The same, if there is a gap, or will be one.
+    #[inline(never)]
+    fn record_beside_gap(&mut self, tsn: WideTsn) {
         if tsn == self.cumulative.next() {
             self.cumulative = tsn;
-            if self.highest <= tsn {
-                self.highest = tsn;
-            } else {
-                self.absorb();
-            }
-            return;
+            return self.absorb();
         }
         if tsn <= self.cumulative || tsn > self.cumulative.plus(self.max_offset) {
             debug_assert!(false, "not classified as new");

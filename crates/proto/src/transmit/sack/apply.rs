@@ -118,6 +118,7 @@ enum Means {
     GapBlock,
 }
 
+#[inline(always)]
 fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     extend(&mut delta.lowest_newly_acked, &mut delta.highest_newly_acked, tsn);
     let Some(path) = delta.paths.get_mut(newly.path.index()) else { return };

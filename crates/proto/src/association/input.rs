@@ -61,12 +61,15 @@ impl ArrivedPacket<'_> {
 
 impl Association {
     pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
-        let Some(path) = self.path_of(received) else {
+        let Received { local, remote, encapsulation, .. } = received;
+        let known = self.paths.find_place(local, remote, *encapsulation);
+        let Some(path) = known.or_else(|| self.path_of(received)) else {
             self.stats.seldom.packets_discarded += 1;
             return;
         };
         observe::packet_received(cx, path, received);
-        let stranger = self.stranger(cx, received, path);
+        // On a path of its own, nearly always, a packet is no stranger's.
+        let stranger = if known.is_some() { None } else { self.stranger(cx, received, path) };
         if let Some(Stranger::Unproved | Stranger::Adds) = stranger {
             return self.handle_foreign_packet(cx, received, trust, path, stranger);
         }
@@ -256,11 +259,12 @@ impl Association {
         at.position > 0
     }
 
-    /// The path of a packet. A packet from an address without a path (its source was rewritten in the network, or the
-    /// peer used another of its addresses) counts for the primary path.
+    /// The path of a packet that came over none with all of its addresses and ports. A packet from an address without a path
+    /// (its source was rewritten in the network, or the peer used another of its addresses) counts for the primary path.
+    #[cold]
     fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
         self.paths
-            .find_place(received.local, received.remote, received.encapsulation)
+            .find(received.local, received.remote)
             .or_else(|| (self.paths.len() > 0).then_some(self.paths.primary))
     }
 

@@ -85,22 +85,18 @@ impl PathBook {
             .map(|path| path.id)
     }
 
-    /// The path of a packet between two addresses: the one with its UDP ports, if any, else that of
-    /// [`find`](Self::find).
+    /// The path between two addresses, with these UDP ports, if any.
     #[inline]
     pub(crate) fn find_place(
         &self,
-        local: IpAddr,
-        remote: IpAddr,
+        local: &IpAddr,
+        remote: &IpAddr,
         encapsulation: Encapsulation,
     ) -> Option<PathId> {
         let same = |path: &&Path| {
-            path.local == local && path.remote == remote && path.encapsulation == encapsulation
+            path.local == *local && path.remote == *remote && path.encapsulation == encapsulation
         };
-        match self.iter().find(same) {
-            Some(path) => Some(path.id),
-            None => self.find(local, remote),
-        }
+        self.iter().find(same).map(|path| path.id)
     }
 
     /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none

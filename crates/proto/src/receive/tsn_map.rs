@@ -104,6 +104,7 @@ impl TsnMap {
     }
 
     /// What is known of `tsn`.
+    #[inline(always)]
     pub fn classify(&self, tsn: Tsn) -> Arrival {
         let offset = tsn.distance_from(self.cumulative.narrow());
         if offset == 0 || offset > i32::MAX as u32 {

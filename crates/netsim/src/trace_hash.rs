@@ -117,7 +117,7 @@ impl TraceHasher {
     }
 
     /// The hash of all that was fed so far.
-    #[inline]
+    #[inline(always)]
     pub fn hash(&self) -> TraceHash {
         let fed = self.fed();
         // The same; where the length is known when this is compiled, no loop is left.
@@ -126,7 +126,7 @@ impl TraceHasher {
         } else if let Ok(fed) = <&[u8; SACK]>::try_from(fed) {
             XxHash64::oneshot(0, fed)
         } else {
-            XxHash64::oneshot(0, fed)
+            hash_of_any(fed)
         })
     }
 
@@ -134,6 +134,11 @@ impl TraceHasher {
     fn fed(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
+}
+
+#[inline(never)]
+fn hash_of_any(bytes: &[u8]) -> u64 {
+    XxHash64::oneshot(0, bytes)
 }
 
 impl fmt::Debug for TraceHasher {

@@ -15,9 +15,7 @@ use polypath_proto::{
 use polypath_units::{Fraction, Instant};
 use polypath_workload::{Carrier, FlowError};
 
-use crate::app::{
-    Applications, Gaps, Ledger, MessagePlan, Pieces, Receiver, Sender, Violations, feed,
-};
+use crate::app::{Applications, Gaps, Ledger, MessagePlan, Receiver, Sender, Violations};
 use crate::frame::{Form, RECOGNISABLE, SctpFrame, SimFrame, Spares};
 use crate::place::Place;
 use crate::probe::{Delivered, Observing, Watch};
@@ -25,15 +23,13 @@ use crate::scenario::{Flow, Reading, Scenario};
 
 use associations::Associations;
 use connect::Connect;
-use outlet::{Courses, Outlet, Unsent};
+use outlet::{Outlet, Unsent};
 
 /// A host in the network.
 #[derive(Debug)]
 pub(crate) struct Host {
-    node: NodeId,
     /// The node for its timers.
     alarm: NodeId,
-    form: Form,
     rng: Stream,
     endpoint: Endpoint,
     associations: Associations,
@@ -42,24 +38,13 @@ pub(crate) struct Host {
     connect: Option<Connect>,
     /// Local and remote address of the primary path of the scenario.
     primary: Option<[IpAddr; 2]>,
-    senders: Vec<Sender>,
+    apps: Applications,
     /// Streams on which this host sends, with their values for the stream scheduler.
     stream_values: Vec<(u16, u16)>,
-    /// The flow with the next turn to send.
-    turn: usize,
-    /// By flow of the scenario; those of flows that this host sends stay empty.
-    receivers: Vec<Receiver>,
-    /// Pieces of messages that are delivered incrementally.
-    pieces: Pieces,
-    /// By flow of the scenario: the flow that its messages trigger.
-    partners: Vec<Option<usize>>,
-    /// Messages that no flow has sent.
-    strangers: u64,
     reads: Reading,
     outcome: Outcome,
     established: Option<Instant>,
-    unsent: Unsent,
-    courses: Courses,
+    outlet: Outlet,
     watch: Watch,
     /// Local and remote address of each path, and its loss rate in the network.
     oracle: Vec<([IpAddr; 2], f64)>,
@@ -157,32 +142,24 @@ impl Host {
         let mut cx = Cx { now: Instant::ZERO, rng: &mut rng, probe: &mut NoProbe };
         let endpoint = Endpoint::new(config, place.port, &local, &mut cx);
         Ok(Self {
-            node: place.node,
             alarm: place.alarm,
-            form,
             rng,
             endpoint,
             associations: Associations::default(),
             latest: None,
             connect,
             primary,
-            senders,
+            apps: Applications::new(senders, receivers, partners),
             stream_values: scenario
                 .traffic
                 .iter()
                 .filter(|flow| flow.is_from(place.pair, place.name))
                 .flat_map(Flow::valued_streams)
                 .collect(),
-            turn: 0,
-            receivers,
-            pieces: Pieces::default(),
-            partners,
-            strangers: 0,
             reads: plan.reads,
             outcome: Outcome::None,
             established: None,
-            unsent: Unsent::default(),
-            courses: Courses::default(),
+            outlet: Outlet::new(place.node, form),
             watch: Watch::new(&scenario.record),
             oracle: place.paths.iter().map(|path| (*path, 0.0)).collect(),
         })
@@ -212,8 +189,9 @@ impl Host {
             Routed::Handled(id) => self.pump(around, id, None),
             Routed::Reply(reply) => {
                 let Transmit { local, remote, ecn, fragmentation, packet, .. } = *reply;
-                let frame = SctpFrame::new(ecn, fragmentation, Box::new(packet), self.form);
-                return self.outlet().send(around.world, None, [&local, &remote], frame);
+                let frame =
+                    SctpFrame::new(ecn, fragmentation, Box::new(packet), self.outlet.form());
+                return self.outlet.send(around.world, None, [&local, &remote], frame);
             }
             Routed::Nowhere => return,
         }
@@ -235,7 +213,7 @@ impl Host {
                 association.handle_timeout(&mut cx);
             }
             if self.latest == Some(id) {
-                feed(&mut self.senders, &mut self.turn, &mut cx, association, around.ledger);
+                self.apps.feed(&mut cx, association, around.ledger);
             }
             self.pump(around, id, None);
         }
@@ -293,7 +271,7 @@ impl Host {
 
     /// Packets that were built but not sent.
     pub fn unsent(&self) -> Unsent {
-        self.unsent
+        self.outlet.unsent()
     }
 
     /// Packets that arrived with a wrong checksum.
@@ -303,17 +281,17 @@ impl Host {
 
     /// The receiving side of a flow, by its index in the scenario.
     pub fn receiver(&self, flow: usize) -> Option<&Receiver> {
-        self.receivers.get(flow)
+        self.apps.receivers.get(flow)
     }
 
     /// Number of flows of the scenario.
     pub fn flows(&self) -> usize {
-        self.receivers.len()
+        self.apps.receivers.len()
     }
 
     /// User bytes of a flow delivered at this host.
     pub fn delivered(&self, flow: usize) -> u64 {
-        self.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
+        self.apps.receivers.get(flow).map_or(0, |receiver| receiver.meter().total().as_bytes())
     }
 
     /// Sets the observer of the associations of the host.
@@ -328,7 +306,7 @@ impl Host {
 
     /// All messages delivered at this host, in order of time, if the scenario records them.
     pub fn deliveries(&self) -> Vec<Delivered> {
-        let logs = self.receivers.iter().map(Receiver::log);
+        let logs = self.apps.receivers.iter().map(Receiver::log);
         let mut all: Vec<Delivered> = logs.flatten().copied().collect();
         all.sort_by_key(|delivered| delivered.at);
         all
@@ -337,7 +315,7 @@ impl Host {
     /// Number of messages of a flow delivered at this host.
     #[inline]
     pub fn delivered_messages(&self, flow: usize) -> u64 {
-        self.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
+        self.apps.receivers.get(flow).map_or(0, |receiver| receiver.meter().messages())
     }
 
     /// Whether all messages of a flow of this host were delivered or abandoned; `delivered` is the number of delivered
@@ -358,22 +336,12 @@ impl Host {
 
     /// Errors that the applications saw.
     pub fn violations(&self) -> Violations {
-        let strangers = Violations { strange: self.strangers, ..Violations::default() };
-        self.receivers.iter().map(Receiver::violations).fold(strangers, Violations::plus)
+        self.apps.violations()
     }
 
     /// The sending sides of this host's flows, in the order of the scenario.
     pub fn senders(&self) -> &[Sender] {
-        &self.senders
-    }
-
-    fn outlet(&mut self) -> Outlet<'_> {
-        Outlet {
-            node: self.node,
-            form: self.form,
-            unsent: &mut self.unsent,
-            courses: &mut self.courses,
-        }
+        &self.apps.senders
     }
 
     /// Routes a packet, and handles packets that concern more than one association.
@@ -448,28 +416,15 @@ impl Host {
         if let Some(received) = arrived {
             association.handle(&mut cx, received);
         }
-        let mut apps = Applications {
-            senders: &mut self.senders,
-            turn: &mut self.turn,
-            receivers: &mut self.receivers,
-            pieces: &mut self.pieces,
-            partners: &self.partners,
-            strangers: &mut self.strangers,
-        };
+        let (apps, outlet) = (&mut self.apps, &mut self.outlet);
         let is_latest = self.latest == Some(id);
         if arrived.is_some() && self.reads == Reading::BeforeSack {
             apps.read(&mut cx, association, ledger, is_latest);
         }
-        let mut outlet = Outlet {
-            node: self.node,
-            form: self.form,
-            unsent: &mut self.unsent,
-            courses: &mut self.courses,
-        };
         loop {
             while let Some(envelope) = association.poll_transmit_into(&mut cx, &mut spares.next) {
                 let Envelope { path, local, remote, ecn, fragmentation, .. } = &envelope;
-                let frame = SctpFrame::new(*ecn, *fragmentation, spares.take(), self.form);
+                let frame = SctpFrame::new(*ecn, *fragmentation, spares.take(), outlet.form());
                 let (path, ends) = (*path, [local, remote]);
                 outlet.send(world, Some(path), ends, frame);
             }
@@ -484,12 +439,7 @@ impl Host {
                 }
                 Event::Writable if is_latest => apps.feed(&mut cx, association, ledger),
                 Event::Readable => apps.read(&mut cx, association, ledger, is_latest),
-                Event::Abandoned { context, .. } if is_latest => {
-                    let mut senders = apps.senders.iter_mut();
-                    if let Some(sender) = senders.find(|s| s.flow() as u32 == context) {
-                        sender.note_abandoned();
-                    }
-                }
+                Event::Abandoned { context, .. } if is_latest => apps.note_abandoned(context),
                 Event::Ended(end) if is_latest => self.outcome = Outcome::Ended(end),
                 _ => {}
             }
@@ -502,6 +452,7 @@ impl Host {
         }
     }
 
+    #[inline(always)]
     fn set_timer<O: LinkObserver>(&self, world: &mut World<SimFrame, O>) {
         let now = world.now();
         // Plain loops, since this runs for every packet. `FAR_FUTURE` means no timer.
@@ -509,7 +460,7 @@ impl Host {
         for association in self.associations.iter() {
             next = next.min(association.poll_timeout().unwrap_or(Instant::FAR_FUTURE));
         }
-        for sender in &self.senders {
+        for sender in &self.apps.senders {
             next = next.min(sender.next_turn(now).unwrap_or(Instant::FAR_FUTURE));
         }
         world.set_timer(self.alarm, next);

@@ -168,7 +168,7 @@ impl<'a> Live<'a> {
                         delivery => return delivery,
                     },
                     event => {
-                        self.simulation.on_event(&mut Some(event));
+                        self.simulation.on_event(event);
                     }
                 }
             }

@@ -288,11 +288,8 @@ impl<'a> Simulation<'a> {
         mut goes_on: impl FnMut() -> bool,
     ) -> Stop {
         loop {
-            let mut event = self.world.next_event(until);
-            if event.is_none() {
-                return Stop::Reached;
-            }
-            if self.on_event(&mut event) {
+            let Some(event) = self.world.next_event(until) else { return Stop::Reached };
+            if self.on_event(event) {
                 return Stop::Over;
             }
             *left -= 1;
@@ -305,12 +302,11 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Dispatches an event, and takes it out of its place; returns whether that ended everything.
+    /// Dispatches an event; returns whether that ended everything.
     // Inlined into the loop, so that packets, which are large, are not moved.
     #[inline(always)]
-    pub(crate) fn on_event(&mut self, place: &mut Option<Event<SimFrame>>) -> bool {
-        let Some(event) = place else { return self.is_over() };
-        let owner = match event {
+    pub(crate) fn on_event(&mut self, event: Event<SimFrame>) -> bool {
+        let owner = match &event {
             Event::Arrival(arrival) => match arrival.frame {
                 SimFrame::Sctp(_) => {
                     self.owners.of_packet(arrival.node, || arrival.frame.ports()[1])
@@ -321,12 +317,9 @@ impl<'a> Simulation<'a> {
         };
         let (world, ledger) = (&mut self.world, &mut self.ledger);
         let Some([pair, host]) = owner else {
-            match place.take() {
-                Some(Event::Arrival(arrival)) => {
-                    self.background.on_arrival(world, ledger, arrival);
-                }
-                Some(Event::Timer { node }) => self.background.on_timer(world, ledger, node),
-                None => {}
+            match event {
+                Event::Arrival(arrival) => self.background.on_arrival(world, ledger, arrival),
+                Event::Timer { node } => self.background.on_timer(world, ledger, node),
             }
             return self.is_over();
         };
@@ -334,13 +327,11 @@ impl<'a> Simulation<'a> {
         let mut around = Surroundings { world, ledger, spares: &mut self.spares };
         match event {
             Event::Arrival(Arrival { from, to, frame: SimFrame::Sctp(frame), .. }) => {
-                host.on_arrival(&mut around, frame, &frame.received(*from, *to));
+                host.on_arrival(&mut around, &frame, &frame.received(from, to));
+                self.spares.keep_frame(frame);
             }
             Event::Arrival(_) => {}
             Event::Timer { .. } => host.on_timer(&mut around),
-        }
-        if let Some(Event::Arrival(Arrival { frame: SimFrame::Sctp(frame), .. })) = place.take() {
-            self.spares.keep_frame(frame);
         }
         self.finish(pair)
     }

@@ -34,17 +34,16 @@ impl Payload<'_> {
     /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
-        // Comparisons, where an arm for each kind would be a jump through a table; every chunk is asked several times.
+        // Two comparisons, where an arm for each kind would be a jump through a table; every chunk is asked several times.
         match self {
             Self::Virtual(v) => v.len as usize,
             Self::Shared(bytes) => bytes.len(),
-            Self::Borrowed(bytes) => bytes.len(),
-            other => other.joined_len(),
+            other => other.len_in_slices(),
         }
     }
 
-    #[cold]
-    fn joined_len(&self) -> usize {
+    #[inline(never)]
+    fn len_in_slices(&self) -> usize {
         self.slices().iter().map(|part| part.len()).sum()
     }
 

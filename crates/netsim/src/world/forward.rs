@@ -3,8 +3,8 @@
 use polypath_units::Instant;
 
 use super::packets::Head;
-use super::record::{find_hash, hash_of};
-use super::{Label, MAX_HOPS, Step, World};
+use super::record::{find_hash, hash_of, hash_of_v4};
+use super::{Course, Label, MAX_HOPS, Step, World};
 use crate::event::{Key, Target};
 use crate::impair::{Damage, Within};
 use crate::node::NodeKind;
@@ -17,17 +17,17 @@ use crate::{
 
 impl<F: Frame, O: LinkObserver> World<F, O> {
     /// Puts a new packet on its first link.
-    pub(super) fn inject(
-        &mut self,
-        from: AddressId,
-        to: AddressId,
-        first_hop: ChannelId,
-        frame: F,
-    ) {
-        let ends = [&self.routing.address(from).ip, &self.routing.address(to).ip];
-        let (version, header) = if ends[0].is_ipv4() { (4, 20) } else { (6, 40) };
+    pub(super) fn inject(&mut self, course: Course, frame: F) {
+        let Course { source: from, destination: to, first_hop, v4 } = course;
+        let (version, header) = if v4.is_some() { (4, 20) } else { (6, 40) };
         let bytes = u32::try_from(frame.wire_len().saturating_add(header)).unwrap_or(u32::MAX);
-        let hash = hash_of(ends, bytes, &frame, &mut self.packet_hasher);
+        let hasher = &mut self.packet_hasher;
+        let hash = match v4 {
+            Some(ends) => hash_of_v4(ends, bytes, &frame, hasher),
+            None => {
+                hash_of([from, to].map(|end| &self.routing.address(end).ip), bytes, &frame, hasher)
+            }
+        };
         let label = Label { version, hash };
         let (number, sent) = (self.sent, self.now);
         self.sent += 1;

@@ -92,6 +92,8 @@ pub struct Course {
     source: AddressId,
     destination: AddressId,
     first_hop: ChannelId,
+    /// The addresses as they are hashed, over IPv4.
+    v4: Option<[u8; 8]>,
 }
 
 /// Why a packet could not be sent.
@@ -211,12 +213,13 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
         let no_route = SendError::NoRoute { from, to };
         let destination = self.routing.find(to).ok_or(no_route)?;
         let first_hop = self.routing.first_hop(source, destination).ok_or(no_route)?;
-        Ok(Course { source, destination, first_hop })
+        let v4 = record::v4_fields([&from, &to]);
+        Ok(Course { source, destination, first_hop, v4 })
     }
 
     /// Sends a packet as [`send`](Self::send) does, between addresses that were found before.
     pub fn send_on(&mut self, course: Course, frame: F) {
-        self.inject(course.source, course.destination, course.first_hop, frame);
+        self.inject(course, frame);
     }
 
     /// Whether [`send`](Self::send) would find a way, and over which interface of the node it begins.

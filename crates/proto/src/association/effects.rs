@@ -1,7 +1,6 @@
 //! What the transmitter wants done, and the events that wait for the user.
 
 use alloc::collections::VecDeque;
-use core::mem::discriminant;
 
 use super::Association;
 use crate::paths::reach::Signal;
@@ -11,38 +10,81 @@ use crate::{Cx, Event, PathId};
 /// Reports of the peer that may wait at a time.
 const MAX_WAITING: usize = 64;
 
+/// A notification that has no content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Plain {
+    Readable,
+    Writable,
+    SenderDry,
+}
+
+impl Plain {
+    #[inline]
+    fn of(event: &Event) -> Option<Self> {
+        match event {
+            Event::Readable => Some(Self::Readable),
+            Event::Writable => Some(Self::Writable),
+            Event::SenderDry => Some(Self::SenderDry),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn event(self) -> Event {
+        match self {
+            Self::Readable => Event::Readable,
+            Self::Writable => Event::Writable,
+            Self::SenderDry => Event::SenderDry,
+        }
+    }
+}
+
 /// A queue in which a notification that the user has not yet taken is not repeated.
 #[derive(Debug, Default)]
-pub(super) struct Events(VecDeque<Event>);
+pub(super) struct Events {
+    /// What comes before all others. Nearly every packet causes such a notification while nothing else waits, and it needs no
+    /// place in the list.
+    first: Option<Plain>,
+    others: VecDeque<Event>,
+}
 
 impl Events {
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
-        if !self.0.is_empty() && self.repeats(&event) {
-            return;
+        match Plain::of(&event) {
+            Some(plain) if self.len() == 0 => self.first = Some(plain),
+            Some(plain) if self.has(plain) => {}
+            _ => self.others.push_back(event),
         }
-        self.0.push_back(event);
     }
 
-    fn repeats(&self, event: &Event) -> bool {
-        // Of these the kind is all there is, and quicker to compare than whole events.
-        matches!(event, Event::Readable | Event::Writable | Event::SenderDry)
-            && self.0.iter().any(|waiting| discriminant(waiting) == discriminant(event))
+    fn len(&self) -> usize {
+        self.others.len() + usize::from(self.first.is_some())
+    }
+
+    #[cold]
+    fn has(&self, plain: Plain) -> bool {
+        let others = || self.others.iter().any(|waiting| Plain::of(waiting) == Some(plain));
+        self.first == Some(plain) || others()
     }
 
     /// As [`push`](Self::push) for what the peer can cause at will: beyond a number that wait, nothing is added.
     pub(super) fn push_if_few(&mut self, event: Event) {
-        if self.0.len() < MAX_WAITING {
+        if self.len() < MAX_WAITING {
             self.push(event);
         }
     }
 
     pub(super) fn release_memory(&mut self) {
-        self.0.shrink_to_fit();
+        self.others.shrink_to_fit();
     }
 
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
-        self.0.pop_front()
+        match self.first.take() {
+            Some(first) => Some(first.event()),
+            None => self.others.pop_front(),
+        }
     }
 }
 
@@ -94,5 +136,31 @@ impl Association {
         }
         let rto = self.transmitter.paths[path].rtt.rto();
         self.paths[path].heartbeat.not_after(cx.now + rto);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn notifications_wait_in_order_and_once() {
+        use Event::{Readable, SenderDry, Writable};
+        let failed = |context| Event::SendFailed { stream: 0, context, transmitted: false };
+        for (pushed, left) in [
+            (&[Readable, Readable, Writable, Readable][..], &[Readable, Writable][..]),
+            (&[failed(1), Readable, failed(1), Readable], &[failed(1), Readable, failed(1)]),
+            (&[SenderDry, failed(1), SenderDry, Writable], &[SenderDry, failed(1), Writable]),
+        ] {
+            let mut events = Events::default();
+            pushed.iter().cloned().for_each(|event| events.push(event));
+            let popped: Vec<Event> = core::iter::from_fn(|| events.pop()).collect();
+            assert_eq!(popped, left);
+            // One that was taken comes again.
+            events.push(Readable);
+            assert_eq!((events.pop(), events.pop()), (Some(Readable), None));
+        }
     }
 }

@@ -61,12 +61,15 @@ impl ArrivedPacket<'_> {
 
 impl Association {
     pub(super) fn handle_packet(&mut self, cx: &mut Cx<'_>, received: &Received<'_>, trust: Trust) {
-        let Some(path) = self.path_of(received) else {
+        let Received { local, remote, encapsulation, .. } = received;
+        let known = self.paths.find_place(local, remote, *encapsulation);
+        let Some(path) = known.or_else(|| self.path_of(received)) else {
             self.stats.seldom.packets_discarded += 1;
             return;
         };
         observe::packet_received(cx, path, received);
-        let stranger = self.stranger(cx, received, path);
+        // On a path of its own, nearly always, a packet is no stranger's.
+        let stranger = if known.is_some() { None } else { self.stranger(cx, received, path) };
         if let Some(Stranger::Unproved | Stranger::Adds) = stranger {
             return self.handle_foreign_packet(cx, received, trust, path, stranger);
         }
@@ -75,12 +78,14 @@ impl Association {
         }
         self.transmitter.begin_packet();
         let arrival = ArrivedPacket { path, received, stranger, position: 0, tag: 0 };
-        let is_accepted = match trust {
-            Trust::Unguarded => self.handle_chunks(cx, received, arrival),
-            Trust::Unproved if self.is_unguarded(&received.body) => {
-                self.handle_chunks(cx, received, arrival)
-            }
-            trust => self.handle_guarded_chunks(cx, received, arrival, trust),
+        let is_unguarded = match trust {
+            Trust::Unguarded => true,
+            Trust::Unproved => self.is_unguarded(&received.body),
+            _ => false,
+        };
+        let is_accepted = match is_unguarded {
+            true => self.handle_chunks(cx, received, arrival),
+            false => self.handle_guarded_chunks(cx, received, arrival, trust),
         };
         if !is_accepted {
             return;
@@ -129,6 +134,8 @@ impl Association {
 
     /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
     /// that was the first.
+    // Part of its caller: nearly every packet comes by here.
+    #[inline(always)]
     fn handle_chunks(
         &mut self,
         cx: &mut Cx<'_>,
@@ -252,11 +259,12 @@ impl Association {
         at.position > 0
     }
 
-    /// The path of a packet. A packet from an address without a path (its source was rewritten in the network, or the
-    /// peer used another of its addresses) counts for the primary path.
+    /// The path of a packet that came over none with all of its addresses and ports. A packet from an address without a path
+    /// (its source was rewritten in the network, or the peer used another of its addresses) counts for the primary path.
+    #[cold]
     fn path_of(&self, received: &Received<'_>) -> Option<PathId> {
         self.paths
-            .find_place(received.local, received.remote, received.encapsulation)
+            .find(received.local, received.remote)
             .or_else(|| (self.paths.len() > 0).then_some(self.paths.primary))
     }
 
@@ -388,25 +396,31 @@ impl Association {
         data: &polypath_wire::Data<'_>,
         path: PathId,
     ) -> Flow {
-        let (tsn, bytes) = (data.tsn, data.payload.len());
-        self.handle_user_data(cx, (tsn, bytes), path, |receiver| receiver.on_data(data))
+        let Some(receiver) = self.receiver_of_data() else { return Flow::Continue };
+        let outcome = receiver.on_data(data);
+        self.conclude_user_data(cx, (data.tsn, data.payload.len()), path, outcome)
     }
 
-    /// User data arrived in a chunk with this TSN and this many bytes, which `take` processes.
+    /// What takes in user data that has just arrived, in the states in which it is accepted.
+    #[inline]
+    pub(super) fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
+        if !self.state.accepts_data() {
+            return None;
+        }
+        self.transmitter.peer.sends_data = true;
+        self.state.receiver_mut()
+    }
+
+    /// User data arrived in a chunk with this TSN and this many bytes, and the receiver has processed it.
     #[inline(always)]
-    pub(super) fn handle_user_data(
+    pub(super) fn conclude_user_data(
         &mut self,
         cx: &mut Cx<'_>,
         (tsn, bytes): (u32, usize),
         path: PathId,
-        take: impl FnOnce(&mut Receiver) -> Result<DataOutcome, DataError>,
+        outcome: Result<DataOutcome, DataError>,
     ) -> Flow {
-        if !self.state.accepts_data() {
-            return Flow::Continue;
-        }
-        self.transmitter.peer.sends_data = true;
-        let Some(receiver) = self.state.receiver_mut() else { return Flow::Continue };
-        match take(receiver) {
+        match outcome {
             Ok(DataOutcome::New) => {
                 let path_state = &mut self.paths[path];
                 path_state.counters.data_bytes_received += bytes as u64;

@@ -22,8 +22,9 @@ impl Association {
         if self.config.policies.message_interleaving == MessageInterleaving::Off {
             return self.handle_unsupported(chunk, path);
         }
-        let (tsn, bytes) = (data.tsn, data.payload.len());
-        self.handle_user_data(cx, (tsn, bytes), path, |receiver| receiver.on_i_data(data))
+        let Some(receiver) = self.receiver_of_data() else { return Flow::Continue };
+        let outcome = receiver.on_i_data(data);
+        self.conclude_user_data(cx, (data.tsn, data.payload.len()), path, outcome)
     }
 
     /// Handles I-FORWARD-TSN, which requires I-DATA.

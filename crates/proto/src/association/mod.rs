@@ -578,7 +578,7 @@ impl Association {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn report_readable(&mut self) {
         self.readable_told = true;
         self.events.push(Event::Readable);

@@ -33,7 +33,7 @@ pub(super) enum Stranger {
 
 impl Association {
     /// How the source of a packet is handled; `None`: it is the destination of its path.
-    #[inline]
+    #[cold]
     pub(super) fn stranger(
         &mut self,
         cx: &mut Cx<'_>,

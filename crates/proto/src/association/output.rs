@@ -523,9 +523,14 @@ impl Association {
         };
         let path = &mut self.paths[built.path];
         path.counters.packets_sent += 1;
-        let elsewhere = built.newcomer.and_then(|serial| self.newcomers.place(serial));
-        let Location { local, remote, encapsulation } = elsewhere.unwrap_or_else(|| path.place());
+        let (mut local, mut remote, mut encapsulation) =
+            (path.local, path.remote, path.encapsulation);
         let path = path.id;
+        if let Some(serial) = built.newcomer
+            && let Some(place) = self.newcomers.place(serial)
+        {
+            Location { local, remote, encapsulation } = place;
+        }
         let checksum = match built.tag {
             Tag::Peer if self.omits_checksums() => Checksum::Zero,
             _ => Checksum::Crc32c,

@@ -35,17 +35,26 @@ impl Association {
 impl Association {
     /// The next complete message, or a [piece](crate::Piece) of one that is too large to be delivered whole; frees its
     /// part of the receive window.
+    #[inline]
+    pub fn receive(&mut self, _cx: &mut crate::Cx<'_>) -> Option<ReceivedMessage> {
+        let receiver = self.state.receiver()?;
+        if receiver.has_unclaimed() {
+            return self.receive_first();
+        }
+        self.readable_told = false;
+        if receiver.sack_is_due() {
+            self.flush.stir();
+        }
+        None
+    }
+
     // Not inlined, so that the message is moved only once, to its destination.
     #[inline(never)]
-    pub fn receive(&mut self, _cx: &mut crate::Cx<'_>) -> Option<ReceivedMessage> {
+    fn receive_first(&mut self) -> Option<ReceivedMessage> {
         let receiver = self.state.receiver_mut()?;
-        match receiver.release_first() {
-            Some(released) => {
-                self.stats.messages_received += u64::from(released.ends);
-                self.stats.bytes_received += released.bytes as u64;
-            }
-            None => self.readable_told = false,
-        }
+        let released = receiver.release_first()?;
+        self.stats.messages_received += u64::from(released.ends);
+        self.stats.bytes_received += released.bytes as u64;
         if receiver.sack_is_due() {
             self.flush.stir();
         }

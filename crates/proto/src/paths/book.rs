@@ -85,22 +85,18 @@ impl PathBook {
             .map(|path| path.id)
     }
 
-    /// The path of a packet between two addresses: the one with its UDP ports, if any, else that of
-    /// [`find`](Self::find).
+    /// The path between two addresses, with these UDP ports, if any.
     #[inline]
     pub(crate) fn find_place(
         &self,
-        local: IpAddr,
-        remote: IpAddr,
+        local: &IpAddr,
+        remote: &IpAddr,
         encapsulation: Encapsulation,
     ) -> Option<PathId> {
         let same = |path: &&Path| {
-            path.local == local && path.remote == remote && path.encapsulation == encapsulation
+            path.local == *local && path.remote == *remote && path.encapsulation == encapsulation
         };
-        match self.iter().find(same) {
-            Some(path) => Some(path.id),
-            None => self.find(local, remote),
-        }
+        self.iter().find(same).map(|path| path.id)
     }
 
     /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none
@@ -109,8 +105,11 @@ impl PathBook {
     #[inline]
     pub(crate) fn usable(&self) -> PathSet {
         let mut active = PathSet::EMPTY;
-        for path in &self.paths {
+        // By index: an iterator counts the paths, which are large, by a division.
+        let mut index = 0;
+        while let Some(path) = self.paths.get(index) {
             active.insert_if(path.id, path.reach.is_active());
+            index += 1;
         }
         if active.is_empty() { self.stand_ins() } else { active }
     }

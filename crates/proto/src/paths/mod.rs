@@ -21,7 +21,6 @@ use crate::types::{Lazy, Vacant};
 use crate::{Encapsulation, Instant, PathId, PathStatus};
 use first_contact::InitTry;
 use heartbeat::Heartbeat;
-use newcomers::Location;
 use plpmtu::{Plpmtu, SizeLimits};
 use reach::Reach;
 use stopwatch::Stopwatch;
@@ -159,12 +158,6 @@ impl Path {
     #[inline]
     pub(crate) fn is_beyond_doubt(&self) -> bool {
         self.reach.is_active() && self.errors == 0 && self.denied_since.is_none()
-    }
-
-    /// The two transport addresses that its packets go between.
-    pub(crate) fn place(&self) -> Location {
-        let Self { local, remote, encapsulation, .. } = *self;
-        Location { local, remote, encapsulation }
     }
 
     pub(crate) fn status(&self) -> PathStatus {

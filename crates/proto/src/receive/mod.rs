@@ -564,6 +564,7 @@ impl Receiver {
 
     /// Whether there is space for a new chunk, or everything received out of order waits for it. Without gaps, a chunk
     /// beyond the window is a window probe and must be dropped (RFC 9260 section 6.2).
+    #[inline(always)]
     fn has_place_for(&self, tsn: WideTsn) -> bool {
         let fills_first_gap = || self.tsns.has_gaps() && tsn == self.tsns.cumulative().next();
         self.window.has_space() || fills_first_gap() && self.window.has_reserve()

@@ -90,6 +90,7 @@ impl ReceiveWindow {
     }
 
     /// Takes in a chunk with `len` bytes of user data.
+    #[inline(always)]
     pub fn hold(&mut self, len: usize) {
         let room = self.room_of(len, 1);
         self.buffered += room;

@@ -104,6 +104,7 @@ impl TsnMap {
     }
 
     /// What is known of `tsn`.
+    #[inline(always)]
     pub fn classify(&self, tsn: Tsn) -> Arrival {
         let offset = tsn.distance_from(self.cumulative.narrow());
         if offset == 0 || offset > i32::MAX as u32 {
@@ -117,15 +118,21 @@ impl TsnMap {
     }
 
     /// Records a TSN that [`classify`](Self::classify) called new.
+    #[inline]
     pub fn record(&mut self, tsn: WideTsn) {
+        if tsn == self.cumulative.next() && self.highest <= tsn {
+            (self.cumulative, self.highest) = (tsn, tsn);
+        } else {
+            self.record_beside_gap(tsn);
+        }
+    }
+
+    /// The same, if there is a gap, or will be one.
+    #[inline(never)]
+    fn record_beside_gap(&mut self, tsn: WideTsn) {
         if tsn == self.cumulative.next() {
             self.cumulative = tsn;
-            if self.highest <= tsn {
-                self.highest = tsn;
-            } else {
-                self.absorb();
-            }
-            return;
+            return self.absorb();
         }
         if tsn <= self.cumulative || tsn > self.cumulative.plus(self.max_offset) {
             debug_assert!(false, "not classified as new");

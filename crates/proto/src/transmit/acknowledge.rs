@@ -542,13 +542,20 @@ fn report_sack(cx: &mut SendCx<'_>, report: &Report<'_>, source: Acknowledgement
 
 /// An acknowledged chunk that took no other path proves its path alive (RFC 9260 section 8.2).
 fn note_reachability(cx: &mut SendCx<'_>, delta: &AckDelta) {
+    // Nearly always it is known that all paths work.
+    if cx.book.errors > 0 || cx.book.iter().any(|path| !path.is_beyond_doubt()) {
+        remove_doubt(cx, delta);
+    }
+}
+
+/// The same where something is in doubt.
+#[inline(never)]
+fn remove_doubt(cx: &mut SendCx<'_>, delta: &AckDelta) {
     // Whatever path the acknowledged chunk took, the peer is there (section 8.1).
-    let is_doubted = cx.book.errors > 0 || cx.book.iter().any(|path| !path.is_beyond_doubt());
-    if delta.anything_new() && is_doubted {
+    if delta.anything_new() {
         cx.effects.push(Effect::PeerAnswered);
     }
     for (path, news) in cx.book.iter().zip(&delta.paths) {
-        // Nearly always it is known that the path works.
         if path.is_beyond_doubt() {
             continue;
         }

@@ -217,7 +217,7 @@ impl Transmitter {
         next: NextChunk,
         packet: &mut PacketBuilder<'_>,
     ) {
-        let user_bytes = next.payload.len() as u32;
+        let user_bytes = next.user_bytes;
         let mut flags = next.flags;
         if self.asks_for_sack(cx, path) {
             flags |= DataFlags::IMMEDIATE;

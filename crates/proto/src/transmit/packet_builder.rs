@@ -89,6 +89,7 @@ impl<'a> PacketBuilder<'a> {
     }
 
     /// Adds a control chunk that fits.
+    #[inline]
     pub(crate) fn push(&mut self, chunk: Chunk<'static>) {
         self.take(chunk.padded_len() as u32);
         self.packet.chunks.push(chunk);

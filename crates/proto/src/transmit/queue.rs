@@ -82,6 +82,8 @@ pub(crate) struct NextChunk {
     /// What it counts against the limit of the send buffer.
     pub(crate) cost: u32,
     pub(crate) payload: Payload<'static>,
+    /// Its length.
+    pub(crate) user_bytes: u32,
     pub(crate) reliability: Reliability,
 }
 
@@ -345,7 +347,17 @@ impl SendQueue {
         debug_assert!(self.underway.is_none());
         let mut partial = match self.current {
             Some(partial) => partial,
-            None => self.start(asking)?,
+            None => {
+                let slot = self.choose(asking)?;
+                let fits = {
+                    let message = &self.messages.get(slot)?.message;
+                    message.piece == Piece::Whole && message.payload.len() <= max_payload as usize
+                };
+                if fits {
+                    return self.take_whole(slot, asking);
+                }
+                self.start(slot, asking)?
+            }
         };
         if self.starved() > 0 {
             return None;
@@ -378,35 +390,68 @@ impl SendQueue {
         }
         self.current = (!ends).then_some(partial);
         let cost = (len as u64 + beyond) as u32;
-        let number = partial.number;
-        Some(NextChunk { flags, stream, number, ppid, context, cost, payload, reliability })
+        let (number, user_bytes) = (partial.number, len as u32);
+        Some(NextChunk {
+            flags,
+            stream,
+            number,
+            ppid,
+            context,
+            cost,
+            payload,
+            user_bytes,
+            reliability,
+        })
     }
 
-    /// Takes the next message off its lane.
-    fn start(&mut self, asking: Asking) -> Option<Partial> {
-        let slot = self.choose(asking)?;
+    /// Takes a whole message that fits one chunk, as most do: it is never `current`.
+    #[inline]
+    fn take_whole(&mut self, slot: Slot, asking: Asking) -> Option<NextChunk> {
+        let least = self.cost(0);
+        let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
+        let (stream, delivery, ppid, context) =
+            (message.stream, message.delivery, message.ppid, message.context);
+        let (payload, reliability) = (core::mem::take(&mut message.payload), *reliability);
+        self.named -= usize::from(message.path.is_some());
+        let len = payload.len() as u64;
+        self.waiting -= len;
+        let number = take_number(&mut self.next_ssn, stream, delivery);
+        self.take_off(self.scheduler.lane(stream), slot, len, asking);
+        self.messages.empty(slot);
+        let mut flags = DataFlags::BEGIN | DataFlags::END;
+        flags.set(DataFlags::UNORDERED, delivery == Delivery::Unordered);
+        let (cost, user_bytes) = (len.max(least) as u32, len as u32);
+        Some(NextChunk {
+            flags,
+            stream,
+            number,
+            ppid,
+            context,
+            cost,
+            payload,
+            user_bytes,
+            reliability,
+        })
+    }
+
+    /// Takes another message off its lane.
+    fn start(&mut self, slot: Slot, asking: Asking) -> Option<Partial> {
         let message = &self.messages.get(slot)?.message;
         let (stream, bytes) = (message.stream, message.payload.len() as u64);
         self.named -= usize::from(message.path.is_some());
-        let number = match message.delivery {
-            Delivery::Unordered => 0,
-            Delivery::Ordered => {
-                let index = usize::from(stream);
-                if self.next_ssn.len() <= index {
-                    self.next_ssn.resize(index + 1, 0);
-                }
-                let ssn = self.next_ssn[index];
-                self.next_ssn[index] = ssn.wrapping_add(1);
-                ssn.into()
-            }
-        };
-        let lane = self.scheduler.lane(stream);
+        let number = take_number(&mut self.next_ssn, stream, message.delivery);
+        self.take_off(self.scheduler.lane(stream), slot, bytes, asking);
+        Some(Partial { slot, number, sent: 0, has_begun: false })
+    }
+
+    /// Takes the next message, of so many bytes, off its lane.
+    #[inline]
+    fn take_off(&mut self, lane: u16, slot: Slot, bytes: u64, asking: Asking) {
         let is_empty = self.messages.unlink(lane, slot);
         self.scheduler.on_taken(lane, bytes, asking.bundled);
         if is_empty {
             self.scheduler.on_empty(lane);
         }
-        Some(Partial { slot, number, sent: 0, has_begun: false })
     }
 
     /// The message that is next for the asking path.
@@ -548,6 +593,21 @@ impl SendQueue {
         }
         unsent
     }
+}
+
+/// The number of the next message on a stream, which is taken: its SSN, or 0 if it is unordered.
+#[inline]
+fn take_number(next_ssn: &mut Vec<u16>, stream: u16, delivery: Delivery) -> u32 {
+    if delivery == Delivery::Unordered {
+        return 0;
+    }
+    let index = usize::from(stream);
+    if next_ssn.len() <= index {
+        next_ssn.resize(index + 1, 0);
+    }
+    let ssn = next_ssn[index];
+    next_ssn[index] = ssn.wrapping_add(1);
+    ssn.into()
 }
 
 fn suits(message: &OutgoingMessage, asking: Asking) -> bool {

@@ -15,4 +15,4 @@ use receiver::recognise;
 pub(crate) use receiver::{Gaps, Receiver};
 use sender::Fed;
 pub(crate) use sender::Sender;
-pub(crate) use turns::{Applications, feed};
+pub(crate) use turns::Applications;

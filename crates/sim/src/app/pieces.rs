@@ -9,16 +9,11 @@ pub(crate) struct Pieces(Vec<ReceivedMessage>);
 impl Pieces {
     /// Takes a piece, and returns the message once it is complete. An incomplete message is dropped when the next one
     /// in pieces begins on its stream.
-    #[inline]
-    pub fn join(&mut self, message: ReceivedMessage) -> Option<ReceivedMessage> {
-        if message.piece == Piece::Whole {
-            return Some(message);
+    #[cold]
+    pub fn join(&mut self, piece: ReceivedMessage) -> Option<ReceivedMessage> {
+        if piece.piece == Piece::Whole {
+            return Some(piece);
         }
-        self.join_piece(message)
-    }
-
-    #[inline(never)]
-    fn join_piece(&mut self, piece: ReceivedMessage) -> Option<ReceivedMessage> {
         let same = |known: &ReceivedMessage| {
             (known.stream, known.delivery) == (piece.stream, piece.delivery)
         };

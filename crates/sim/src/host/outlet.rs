@@ -17,17 +17,32 @@ pub(crate) struct Unsent {
 }
 
 /// Sends the packets of a host.
-pub(crate) struct Outlet<'a> {
-    pub node: NodeId,
-    pub form: Form,
-    pub unsent: &'a mut Unsent,
-    pub courses: &'a mut Courses,
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    node: NodeId,
+    form: Form,
+    unsent: Unsent,
+    /// By path: the addresses of its latest packet, and the route between them.
+    courses: Vec<Option<([IpAddr; 2], Course)>>,
 }
 
-/// By path: the addresses of its latest packet, and the route between them.
-pub(crate) type Courses = Vec<Option<([IpAddr; 2], Course)>>;
+impl Outlet {
+    /// For the packets of a node, which are sent in this form.
+    pub fn new(node: NodeId, form: Form) -> Self {
+        Self { node, form, unsent: Unsent::default(), courses: Vec::new() }
+    }
 
-impl Outlet<'_> {
+    /// The form of its packets.
+    #[inline]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Packets that were built but not sent.
+    pub fn unsent(&self) -> Unsent {
+        self.unsent
+    }
+
     /// Sends a packet. Without a route, it counts as unroutable and is lost.
     #[inline(always)]
     pub fn send<O: LinkObserver>(
@@ -100,13 +115,11 @@ mod tests {
         let (here, there) = (net.paths[0].a_address, net.paths[0].b_address);
         let stranger: IpAddr = "192.0.2.1".parse().unwrap();
         let mut counted = |form, from, to, padding| {
-            let mut unsent = Unsent::default();
-            let mut courses = Courses::default();
-            let courses = &mut courses;
-            let mut outlet = Outlet { node: net.a, form, unsent: &mut unsent, courses };
+            let mut outlet = Outlet::new(net.a, form);
             let frame = SctpFrame::new(Ecn::NotEct, Fragmentation::Avoided, packet(padding), form);
             outlet.send(&mut world, Some(PathId(0)), [&from, &to], frame);
-            (unsent.unroutable, unsent.unencodable)
+            let Unsent { unroutable, unencodable } = outlet.unsent();
+            (unroutable, unencodable)
         };
         for form in [Form::Structured, Form::Wire] {
             assert_eq!(counted(form, here, there, 100), (0, 0));

@@ -209,7 +209,7 @@ impl ReadyMessages {
     }
 
     /// Takes that message out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_first(&mut self) -> Option<ReceivedMessage> {
         let message = self.messages.pop_front()?;
         if let Some(claims) = self.claims_mut() {

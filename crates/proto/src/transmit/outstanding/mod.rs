@@ -98,6 +98,17 @@ pub(crate) struct Newly {
     pub(crate) asked_for_sack: bool,
 }
 
+/// What the cumulative ack takes out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Popped {
+    /// What it took in the send buffer.
+    pub(crate) released: BufferBytes,
+    /// What had happened to it before.
+    pub(crate) history: History,
+    /// What is new about it, unless a gap block acknowledged it before or it was abandoned.
+    pub(crate) newly: Option<Newly>,
+}
+
 impl OutstandingData {
     pub(crate) fn new(initial_tsn: Tsn) -> Self {
         Self {
@@ -427,12 +438,13 @@ impl OutstandingData {
         newly
     }
 
-    /// Removes the lowest chunk; there must be one. Returns what it took in the send buffer, and what is new about it
-    /// unless a gap block acknowledged it before or it was abandoned.
-    #[inline(never)]
-    pub(crate) fn pop(&mut self) -> (BufferBytes, Option<Newly>) {
+    /// Removes the lowest chunk; there must be one.
+    // Part of the one caller: most chunks leave here, and what is known of them need not be handed over in memory.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Popped {
         let tsn = self.base;
-        let newly = match self.get(tsn).fate {
+        let OutstandingChunk { fate, history, .. } = *self.get(tsn);
+        let newly = match fate {
             Fate::InFlight | Fate::Lost(_) => Some(self.leave_unacknowledged(tsn)),
             Fate::Acked => {
                 self.forget_acked(tsn);
@@ -448,7 +460,7 @@ impl OutstandingData {
         };
         let released = self.empty(tsn);
         self.base = tsn.next();
-        (released, newly)
+        Popped { released, history, newly }
     }
 
     /// Takes the mark of a gap block away from a chunk that is no longer outstanding.

@@ -234,8 +234,18 @@ impl SendQueue {
         }
         self.waiting -= len as u64;
         let cost = (len as u64 + beyond) as u32;
-        let number = partial.number;
-        Some(NextChunk { flags, stream, number, ppid, context, cost, payload, reliability })
+        let (number, user_bytes) = (partial.number, len as u32);
+        Some(NextChunk {
+            flags,
+            stream,
+            number,
+            ppid,
+            context,
+            cost,
+            payload,
+            user_bytes,
+            reliability,
+        })
     }
 
     /// Takes a message that fits one chunk, as most do: it is never under way.
@@ -267,6 +277,7 @@ impl SendQueue {
             context: message.context,
             cost: (len as u64).max(least) as u32,
             payload: core::mem::take(&mut message.payload),
+            user_bytes: len as u32,
             reliability: *reliability,
         };
         self.scheduler.on_taken(lane, len as u64, asking.bundled);

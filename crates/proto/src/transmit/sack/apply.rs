@@ -5,7 +5,7 @@ use polypath_wire::GapAckBlocks;
 use super::{AckDelta, Report};
 use crate::Tsn;
 use crate::extension::nr_sack::Release;
-use crate::transmit::outstanding::{History, Newly, OutstandingData};
+use crate::transmit::outstanding::{History, Newly, OutstandingData, Popped};
 use crate::types::{BufferBytes, TimedChunk, Unambiguous};
 
 /// Applies the cumulative ack and then the gap blocks and tells in `delta` what that changed; for each path it has an entry
@@ -20,8 +20,8 @@ pub(crate) fn apply_to(
     let Report { cumulative, blocks, release, .. } = *report;
     while outstanding.base().is_at_or_before(cumulative) {
         let tsn = outstanding.base();
-        delta.freed_history |= outstanding.get(tsn).history;
-        let (released, newly) = outstanding.pop();
+        let Popped { released, history, newly } = outstanding.pop();
+        delta.freed_history |= history;
         delta.released += released;
         delta.cumulative_ack_advanced = true;
         if let Some(newly) = &newly {
@@ -118,6 +118,7 @@ enum Means {
     GapBlock,
 }
 
+#[inline(always)]
 fn note(delta: &mut AckDelta, tsn: Tsn, newly: &Newly, means: Means) {
     extend(&mut delta.lowest_newly_acked, &mut delta.highest_newly_acked, tsn);
     let Some(path) = delta.paths.get_mut(newly.path.index()) else { return };

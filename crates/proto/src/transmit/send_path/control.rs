@@ -175,15 +175,19 @@ impl SendPath {
     }
 
     /// The packet with what was put out goes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn packet_sent(&mut self, now: Instant) {
         let sent = Sent { bytes: core::mem::take(&mut self.packet_bytes).into() };
         if let Some(spread) = &mut self.spread {
             spread.pacer.on_sent(sent.bytes);
         }
-        if !self.control.hears_of_packets() {
-            return;
+        if self.control.hears_of_packets() {
+            self.tell_of_packet(now, sent);
         }
+    }
+
+    #[inline(never)]
+    fn tell_of_packet(&mut self, now: Instant, sent: Sent) {
         let feedback = self.feedback.get_or_insert_with(Box::default);
         feedback.rates.on_sent(now, self.flight.saturating_sub(sent.bytes), self.flight);
         self.note_backlog(now, sent.bytes);

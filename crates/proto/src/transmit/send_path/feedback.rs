@@ -126,14 +126,22 @@ impl SendPath {
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight; `measures` if it measures the round
     /// trip, too.
-    // Apart: a sample is large, and the caller copies it unless it is written in its place.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn sample_rate(
         &mut self,
         now: Instant,
         bytes: u64,
         measures: bool,
     ) -> Option<RateSample> {
+        match self.feedback.is_some() {
+            true => self.take_sample(now, bytes, measures),
+            false => None,
+        }
+    }
+
+    // Apart: a sample is large, and the caller copies it unless it is written in its place.
+    #[inline(never)]
+    fn take_sample(&mut self, now: Instant, bytes: u64, measures: bool) -> Option<RateSample> {
         let feedback = self.feedback.as_mut()?;
         let elsewhere = core::mem::take(&mut feedback.elsewhere);
         let patience = self.rtt.expected();

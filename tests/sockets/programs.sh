@@ -89,6 +89,12 @@ test_java() {
     "${with[@]}" java "$programs/Channels.java" | grep "all messages came back"
 }
 
+needs_go=(go cc)
+test_go() {
+    GOFLAGS='' GOTOOLCHAIN=local go build -o "$work/go" "$programs/sctp.go"
+    "${with[@]}" "$work/go" | grep "all messages came back"
+}
+
 needs_pysctp=()
 test_pysctp() {
     local python=${POLYPATH_PYSCTP:-python3}
@@ -165,7 +171,7 @@ test_usrsctp_source() {
 }
 
 passed=0 failed=0 skipped=0
-all=(sctp_darn netperfmeter freediameter osmocom erlang java pysctp ncat usrsctp usrsctp_source)
+all=(sctp_darn netperfmeter freediameter osmocom erlang java go pysctp ncat usrsctp usrsctp_source)
 [[ $# == 0 ]] || all=("$@")
 for name in "${all[@]}"; do
     declare -n needs=needs_$name

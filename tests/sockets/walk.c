@@ -507,9 +507,21 @@ static void many_associations(void)
     sctp_freeladdrs(list);
 
     /* An association of its own socket. */
+    CHECK(sctp_sendmsg(a, "waiting", 7, (struct sockaddr *)&address, sizeof address, 0, 0, 0, 0, 0) == 7);
+    CHECK(sctp_sendmsg(a, "too", 3, (struct sockaddr *)&address, sizeof address, 0, 0, 0, 0, 0) == 3);
+    CHECK(receive(b, buffer, 4, &info, &flags) == 4 && !(flags & MSG_EOR));
+    send_info = (struct sctp_sndinfo){.snd_assoc_id = there};
+    part = (struct iovec){(void *)"before", 6};
+    for (int i = 0; i < 50; i++)
+        CHECK(sctp_sendv(b, &part, 1, NULL, 0, &send_info, sizeof send_info, SCTP_SENDV_SNDINFO, 0) == 6);
     int peeled = sctp_peeloff(b, there);
     CHECK(peeled >= 0 && send(peeled, "alone", 5, 0) == 5);
-    CHECK(receive(a, buffer, sizeof buffer, &info, &flags) == 5);
+    for (int i = 0; i < 50; i++)
+        CHECK(receive(a, buffer, sizeof buffer, &info, &flags) == 6 && !memcmp(buffer, "before", 6));
+    CHECK(receive(a, buffer, sizeof buffer, &info, &flags) == 5 && !memcmp(buffer, "alone", 5));
+    CHECK(recv(peeled, buffer, sizeof buffer, 0) == 3 && !memcmp(buffer, "ing", 3));
+    CHECK(recv(peeled, buffer, sizeof buffer, 0) == 3 && !memcmp(buffer, "too", 3));
+    FAILS(recv(b, buffer, sizeof buffer, MSG_DONTWAIT), EAGAIN);
     close(peeled);
     expect_change(a, SCTP_SHUTDOWN_COMP, &id);
     CHECK(id == here);

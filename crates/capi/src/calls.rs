@@ -15,6 +15,7 @@ use crate::frames::send_frame;
 use crate::info::write_address;
 use crate::memory;
 use crate::messages::address_at;
+use crate::peeling;
 use crate::real;
 use crate::receiving;
 use crate::table::Sctp;
@@ -366,7 +367,7 @@ fn peel_off(socket: Sctp, number: c_int, given: &[u8], value: *mut c_void) -> Ou
     if flags & !TYPE_FLAGS != 0 {
         return Err(Fault(libc::EINVAL));
     }
-    let fd = client::peel_off(socket, association, flags)?;
+    let fd = peeling::peel_off(socket, association, flags)?;
     let place = value.cast::<c_int>().wrapping_add(1).cast();
     memory::copy_out(&fd.to_ne_bytes(), place).inspect_err(|_| {
         // SAFETY: the descriptor is ours, and nobody else knows it.

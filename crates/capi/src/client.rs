@@ -22,6 +22,7 @@ use polypath_sockets::names::{
 
 use crate::complaint::complain;
 use crate::fault::{Fault, Outcome};
+use crate::frames;
 use crate::real;
 use crate::table::{self, MAX_DESCRIPTORS, Sctp};
 
@@ -156,7 +157,8 @@ pub(crate) fn ask(
     bytes: &[u8],
 ) -> Outcome<Reply> {
     let request = Request { operation, socket: socket.id, first, second, bytes: bytes.to_vec() };
-    let (reply, _) = exchange(&request, None)?;
+    let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC };
+    let (reply, _) = exchange(&request, passing)?;
     if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
 }
 
@@ -169,21 +171,20 @@ pub(crate) fn open(domain: c_int, style: c_int, flags: c_int) -> Outcome<c_int> 
         second: (style == libc::SOCK_SEQPACKET).into(),
         bytes: std::env::var(SETTINGS_VARIABLE).unwrap_or_default().into_bytes(),
     };
-    open_by(&request, flags)
+    open_by(&request, Passing { ours: None, flags })
 }
 
-/// Gives an association a socket of its own.
-pub(crate) fn peel_off(socket: Sctp, association: c_int, flags: c_int) -> Outcome<c_int> {
-    let request = Request { first: association, ..Request::new(Operation::PeelOff, socket.id) };
-    let fd = open_by(&request, flags)?;
-    if let Some(socket) = Sctp::of(fd) {
-        socket.note_connected();
-    }
-    Ok(fd)
+/// The descriptor that goes with a question, and flags of the one that comes with the answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Passing {
+    pub(crate) ours: Option<c_int>,
+    pub(crate) flags: c_int,
 }
 
-fn open_by(request: &Request, flags: c_int) -> Outcome<c_int> {
-    let (reply, fd) = exchange(request, Some(flags))?;
+/// Asks for a socket; gives its descriptor.
+pub(crate) fn open_by(request: &Request, passing: Passing) -> Outcome<c_int> {
+    let flags = passing.flags;
+    let (reply, fd) = exchange(request, passing)?;
     if reply.value < 0 {
         return Err(Fault(-reply.value));
     }
@@ -227,11 +228,11 @@ pub(crate) fn take(fd: c_int, flags: c_int) -> Outcome<c_int> {
     Ok(fd)
 }
 
-fn exchange(request: &Request, flags: Option<c_int>) -> Outcome<(Reply, Option<c_int>)> {
+fn exchange(request: &Request, passing: Passing) -> Outcome<(Reply, Option<c_int>)> {
     let path = service();
     let attempt = || {
         let mut stream = connect(&path, request.operation)?;
-        Ok(question(&mut stream, request, flags))
+        Ok(question(&mut stream, request, passing))
     };
     let mut answer = attempt()?;
     if request.operation == Operation::Open && answer.as_ref().is_err_and(is_gone) {
@@ -255,21 +256,25 @@ fn is_gone(error: &io::Error) -> bool {
 fn question(
     stream: &mut UnixStream,
     request: &Request,
-    flags: Option<c_int>,
+    passing: Passing,
 ) -> io::Result<(Reply, Option<c_int>)> {
-    write(stream, &request.encoded())?;
-    let (length, fd) = first_bytes(stream, flags.unwrap_or(libc::SOCK_CLOEXEC))?;
+    write(stream, &request.encoded(), passing.ours)?;
+    let (length, fd) = first_bytes(stream, passing.flags)?;
     Ok((Reply::read(stream, length)?, fd))
 }
 
-/// Writes all bytes. Where nobody reads them any more, the program gets no signal.
-fn write(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+/// Writes all bytes, a descriptor with the first of them. Where nobody reads them any more, the program gets no signal.
+fn write(stream: &UnixStream, mut bytes: &[u8], mut passed: Option<c_int>) -> io::Result<()> {
     while !bytes.is_empty() {
-        let (from, count) = (bytes.as_ptr().cast(), bytes.len());
+        let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         // SAFETY: so many bytes are there.
-        let sent = unsafe { real::send(stream.as_raw_fd(), from, count, libc::MSG_NOSIGNAL) };
+        let sent =
+            unsafe { frames::send_parts(stream.as_raw_fd(), &[part], passed, libc::MSG_NOSIGNAL) };
         match usize::try_from(sent) {
-            Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
+            Ok(sent) => {
+                passed = None;
+                bytes = bytes.get(sent..).unwrap_or_default();
+            }
             Err(_) => match Fault::last() {
                 Fault(libc::EINTR) => {}
                 fault => return Err(io::Error::from_raw_os_error(fault.0)),

@@ -91,13 +91,29 @@ fn send_with(
             &more
         }
     };
+    // SAFETY: the parts are ours or the program's, which vouches for them.
+    let sent = unsafe { send_parts(fd, all, annex.map(AsRawFd::as_raw_fd), flags) };
+    if sent < 0 { Err(Fault::last()) } else { Ok(()) }
+}
+
+/// Sends bytes, with a descriptor or none; what `sendmsg` gives.
+///
+/// # Safety
+///
+/// The parts must be readable, as `sendmsg` demands.
+pub(crate) unsafe fn send_parts(
+    fd: c_int,
+    parts: &[iovec],
+    passed: Option<c_int>,
+    flags: c_int,
+) -> isize {
     // SAFETY: all zero is a message without anything.
     let mut message: msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = all.as_ptr().cast_mut();
-    message.msg_iovlen = all.len();
+    message.msg_iov = parts.as_ptr().cast_mut();
+    message.msg_iovlen = parts.len();
     // Room for one descriptor, aligned as a header has to be.
     let mut control = [0_u64; 3];
-    if let Some(annex) = annex {
+    if let Some(passed) = passed {
         message.msg_control = control.as_mut_ptr().cast();
         // SAFETY: there is room for a header and a number.
         unsafe {
@@ -106,10 +122,9 @@ fn send_with(
             (*header).cmsg_level = libc::SOL_SOCKET;
             (*header).cmsg_type = libc::SCM_RIGHTS;
             (*header).cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as u32) as usize;
-            libc::CMSG_DATA(header).cast::<c_int>().write_unaligned(annex.as_raw_fd());
+            libc::CMSG_DATA(header).cast::<c_int>().write_unaligned(passed);
         }
     }
-    // SAFETY: the parts are ours or the program's, which vouches for them; the kernel only reads them.
-    let sent = unsafe { real::sendmsg(fd, &raw const message, flags) };
-    if sent < 0 { Err(Fault::last()) } else { Ok(()) }
+    // SAFETY: the caller vouches for the parts, which the kernel only reads.
+    unsafe { real::sendmsg(fd, &raw const message, flags) }
 }

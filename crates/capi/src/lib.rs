@@ -22,6 +22,7 @@ mod info;
 mod io;
 mod memory;
 mod messages;
+mod peeling;
 mod peers;
 mod places;
 mod real;

@@ -36,6 +36,15 @@ pub(crate) fn note(socket: u64, number: u32, bytes: usize) {
     }
 }
 
+/// A frame has moved to another socket.
+pub(crate) fn move_to(from: u64, to: u64, number: u32) {
+    let mut places = places();
+    if let Some(place) = places.get(&from).copied().filter(|(known, _)| *known == number) {
+        places.remove(&from);
+        places.insert(to, place);
+    }
+}
+
 /// No frame of the socket is read in part.
 pub(crate) fn forget(socket: u64) {
     if COUNT.load(Ordering::Relaxed) > 0 && places().remove(&socket).is_some() {

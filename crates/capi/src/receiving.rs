@@ -60,6 +60,24 @@ pub(crate) fn has_rest(fd: c_int) -> bool {
     has_any_rest() && rests().contains_key(&fd)
 }
 
+/// An association has got a socket of its own, to which its messages have moved: what the program has begun to read goes on there.
+pub(crate) fn move_begun(from: Sctp, to: Sctp, association: c_int) {
+    if has_any_rest() {
+        let mut rests = rests();
+        let is_its = |rest: &Rest| rest.head.association == association;
+        if rests.get(&from.fd).is_some_and(is_its)
+            && let Some(rest) = rests.remove(&from.fd)
+        {
+            rests.insert(to.fd, rest);
+        }
+    }
+    if places::has(from.id)
+        && let Ok(Some((head, _))) = look(to.fd, libc::MSG_DONTWAIT)
+    {
+        places::move_to(from.id, to.id, head.number);
+    }
+}
+
 /// The descriptor is closed.
 pub(crate) fn drop_rest(fd: c_int) {
     if has_any_rest() && rests().remove(&fd).is_some() {

@@ -16,6 +16,7 @@ use crate::connecting;
 use crate::fault::{Fault, Outcome, returned};
 use crate::info::{self, write_address};
 use crate::messages::{self, Letter};
+use crate::peeling;
 use crate::receiving;
 use crate::table::Sctp;
 
@@ -98,14 +99,14 @@ unsafe extern "C" fn sctp_connectx(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sctp_peeloff(fd: c_int, association: c_int) -> c_int {
-    returned(socket_of(fd).and_then(|socket| client::peel_off(socket, association, 0)))
+    returned(socket_of(fd).and_then(|socket| peeling::peel_off(socket, association, 0)))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sctp_peeloff_flags(fd: c_int, association: c_int, flags: c_uint) -> c_int {
     let flags = flags.cast_signed();
     let attempt = || match flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) {
-        0 => client::peel_off(socket_of(fd)?, association, flags),
+        0 => peeling::peel_off(socket_of(fd)?, association, flags),
         _ => Err(Fault(libc::EINVAL)),
     };
     returned(attempt())

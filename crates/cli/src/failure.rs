@@ -32,6 +32,18 @@ impl Failure {
         Self::Usage(error.into())
     }
 
+    /// The same, with what the user has named in front.
+    pub fn about(self, named: &'static str) -> Self {
+        match self {
+            Self::Failed(error) => Self::Failed(error.context(named)),
+            Self::Usage(error) => Self::Usage(error.context(named)),
+            Self::CannotConnect(error) => Self::CannotConnect(error.context(named)),
+            Self::Missed(error) => Self::Missed(error.context(named)),
+            Self::Unfit(error) => Self::Unfit(error.context(named)),
+            Self::Interrupted => Self::Interrupted,
+        }
+    }
+
     /// The exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {

@@ -4,6 +4,7 @@
 mod commands;
 mod completion;
 mod connecting;
+mod counts;
 mod doctor;
 mod failure;
 mod figure_args;

@@ -14,14 +14,9 @@ use crate::failure::{Failure, Outcome};
 
 /// Checks that a file can be written, and leaves it as it was.
 pub(crate) fn check_file(file: &Path) -> Outcome {
-    let refuse =
-        |why: String| Err(Failure::usage(anyhow!("cannot write {}: {why}", file.display())));
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return refuse(format!("there is no folder {}; make it first", folder.display()));
-    }
-    if file.is_dir() {
-        return refuse("it is a folder; name a file".into());
+    let refuse = |why: String| Err(Failure::usage(anyhow!("{why}")));
+    if let Some(why) = unusable(file) {
+        return refuse(why);
     }
     let is_new = !file.exists();
     if is_pipe(file) {
@@ -29,7 +24,7 @@ pub(crate) fn check_file(file: &Path) -> Outcome {
         return Ok(());
     }
     match File::options().append(true).create(true).open(file) {
-        Err(error) => refuse(format!("{error}; name a file where you may write")),
+        Err(error) => refuse(refused(file, &error)),
         Ok(opened) => {
             drop(opened);
             if is_new {
@@ -38,6 +33,25 @@ pub(crate) fn check_file(file: &Path) -> Outcome {
             Ok(())
         }
     }
+}
+
+/// Why no file can be there, and what to do about it.
+fn unusable(file: &Path) -> Option<String> {
+    let cannot = format!("cannot write {}", file.display());
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Some(format!("{cannot}: there is no folder {}; make it first", folder.display()));
+    }
+    file.is_dir().then(|| format!("{cannot}: it is a folder; name a file"))
+}
+
+/// What the system says, and what to do about it.
+fn refused(file: &Path, error: &io::Error) -> String {
+    let advice = match is_place(error) {
+        true => "; name a file where you may write",
+        false => "",
+    };
+    format!("cannot write {}: {error}{advice}", file.display())
 }
 
 /// What happens to the content of a file that is opened for writing.
@@ -49,15 +63,18 @@ pub(crate) enum Before {
 
 /// Opens a file for writing, creating it if necessary. A named pipe without a reader is an error, so that nothing waits for it.
 pub(crate) fn open_to_write(path: &Path, before: Before) -> anyhow::Result<File> {
-    let cannot = || format!("cannot write {}", path.display());
+    if let Some(why) = unusable(path) {
+        return Err(anyhow!(why));
+    }
     let mut options = File::options();
     match before {
         Before::Keep => options.append(true).create(true),
         Before::Discard => options.write(true).create(true).truncate(true),
     };
     match is_pipe(path) {
-        true => open_pipe(&mut options, path).with_context(cannot),
-        false => options.open(path).with_context(cannot),
+        true => open_pipe(&mut options, path)
+            .with_context(|| format!("cannot write {}", path.display())),
+        false => options.open(path).map_err(|error| anyhow!(refused(path, &error))),
     }
 }
 
@@ -222,6 +239,26 @@ mod tests {
         opened.write_all(&vec![7; 1 << 20]).unwrap();
         drop(opened);
         assert_eq!(reading.join().unwrap(), 1 << 20);
+    }
+
+    #[test]
+    fn what_cannot_be_written_comes_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing/file");
+        for (path, told) in [
+            (missing.as_path(), "missing; make it first"),
+            (folder.path(), "it is a folder; name a file"),
+            // Not even root may.
+            #[cfg(target_os = "linux")]
+            (Path::new("/proc/file"), "name a file where you may write"),
+        ] {
+            let checked = check_file(path).unwrap_err().to_string();
+            let opened = format!("{:#}", open_to_write(path, Before::Keep).unwrap_err());
+            for error in [checked, opened] {
+                assert!(error.starts_with("cannot write /") && error.contains(told), "{error}");
+            }
+        }
+        assert!(!missing.parent().unwrap().exists());
     }
 
     #[test]

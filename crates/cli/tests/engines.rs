@@ -253,6 +253,8 @@ fn a_submission_can_be_looked_at_first() {
     assert!(code == Some(2) && err.contains("--slurm"), "{err}");
     let (code, _, err) = with(&["--slurm", "--tasks", "17"]);
     assert!(code == Some(2) && err.contains("--tasks 17: the study has 16 runs"), "{err}");
+    let (code, _, err) = with(&["--slurm", "--tasks", "0"]);
+    assert!(code == Some(2) && err.contains("it must be at least 1"), "{err}");
     let (code, plan, err) = with(&["--slurm", "--tasks", "4", "--quick", "--", "--partition=a b"]);
     assert_eq!(code, Some(0), "{err}");
     for expected in [

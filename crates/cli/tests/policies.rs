@@ -48,6 +48,11 @@ fn keys_are_found_by_their_parts() {
     assert!(err.contains("did you mean 'path_order'"), "{err}");
     let (_, _, err) = policies(&["retransmision"]);
     assert!(err.contains("did you mean 'retransmission'"), "{err}");
+    // Keys as `--set` has them.
+    let (_, plain, _) = policies(&["rto.min"]);
+    assert_eq!(policies(&["policies.rto.min"]), (Some(0), plain, String::new()));
+    let (_, _, err) = policies(&["policies.rto.mn"]);
+    assert!(err.contains("did you mean 'rto.min'"), "{err}");
     let (status, _, err) = policies(&["foo"]);
     assert_eq!(status, Some(2));
     assert!(!err.contains("did you mean") && err.contains("lists them all"), "{err}");

@@ -225,6 +225,14 @@ fn the_program_carries_the_papers_wherever_it_is() {
         0,
         "a list leaves nothing behind"
     );
+    for (target, told) in [("iyengar/0", "there is no figure"), ("nobody", "there is no paper")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_polypath"));
+        let output = command.args(["reproduce", target]).current_dir(&place).output();
+        let output = output.expect("a program that runs");
+        let (_, err) = texts(&output);
+        assert!(output.status.code() == Some(2) && err.contains(told), "{err}");
+        assert_eq!(fs::read_dir(&place).expect("a directory").count(), 0, "{target}");
+    }
     for statement in papers.as_array().into_iter().flatten().flat_map(statements_of) {
         for key in ["id", "figure", "statement", "rule", "study", "ours", "recorded"] {
             assert!(statement.get(key).is_some(), "{key}: {statement}");

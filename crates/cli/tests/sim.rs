@@ -101,7 +101,11 @@ fn wrong_usage_and_bad_scenarios_end_with_two() {
     }
     let output = polypath(&["sim", "no-such-file.toml"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(texts(&output).1.contains("no-such-file.toml: cannot read"));
+    let err = texts(&output).1;
+    assert!(
+        err.contains("no-such-file.toml: cannot read") && err.contains("check the name"),
+        "{err}"
+    );
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub enum BindError {
     #[error("the endpoint is closed")]
     EndpointClosed,
     /// The system refused to bind a UDP socket.
-    #[error("cannot bind UDP port {port} of {address}{}", remedy(.source))]
+    #[error("cannot bind {}{}", udp_port(*port, *address), remedy(.source))]
     Socket {
         /// Local address.
         address: IpAddr,
@@ -117,6 +117,14 @@ pub enum BindError {
     /// An endpoint needs a runtime for its driver.
     #[error("an endpoint must be bound inside a tokio runtime with I/O and time enabled")]
     NoRuntime,
+}
+
+/// A UDP port of an address, which may be any.
+fn udp_port(port: u16, address: IpAddr) -> String {
+    match port {
+        0 => format!("a UDP port of {address}"),
+        port => format!("UDP port {port} of {address}"),
+    }
 }
 
 /// What to do about a socket that the system refuses; the error of the system follows as the source.

@@ -16,7 +16,7 @@ pub const MAX_REPLY_BYTES: usize = 16 << 20;
 
 /// Version of all that programs and the service say to each other, here and through the [descriptors](crate::frame). A change of any layout, or of
 /// what one means, makes a new one.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// What every question begins with, in front of the version. It is no operation, so that services from before the versions close the connection.
 const MARK: [u8; 2] = *b"PP";
@@ -42,7 +42,8 @@ pub enum Operation {
     LocalName = 7,
     /// `getpeername`.
     PeerName = 8,
-    /// `sctp_peeloff`: `first` is the association. The descriptor comes with the answer.
+    /// `sctp_peeloff`: `first` is the association. The descriptor of the socket comes with the question, whose messages move, and the new one with the
+    /// answer.
     PeelOff = 9,
     /// Whether the socket listens: 1 or 0.
     IsListening = 10,
@@ -278,9 +279,9 @@ mod tests {
 
     #[cfg(target_endian = "little")]
     const LAYOUTS: (u16, [&str; 3]) = (
-        2,
+        3,
         [
-            "16000000505002000402010000000000000300000004000000ab",
+            "16000000505003000402010000000000000300000004000000ab",
             "05000000ffffffffcd",
             "0200050006000700080009000a0000000b0000000c0000000d00000002000102c000020100000000000000000000000000000000000000000e0000000f0000001000000000000000110000001200000001001300",
         ],

@@ -177,6 +177,18 @@ impl Inbox {
         self
     }
 
+    /// Makes sure that the directory is there or can be made, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The directory is something else, or the one that it would be in is missing.
+    pub fn check(&self) -> Result<(), InboxError> {
+        if self.rules.sink.is_some() {
+            return Ok(());
+        }
+        is_there(&self.rules.directory).map(drop)
+    }
+
     /// Makes sure that files can be written to the directory: makes its last part if that is missing, and tries.
     ///
     /// # Errors
@@ -243,30 +255,35 @@ impl Inbox {
     }
 }
 
-fn prepare(directory: &Path) -> Result<(), InboxError> {
+/// Whether there is a directory; an error if there can be none.
+fn is_there(directory: &Path) -> Result<bool, InboxError> {
     match fs::metadata(directory) {
-        Ok(found) if found.is_dir() => {}
+        Ok(found) if found.is_dir() => return Ok(true),
         Ok(_) => return Err(InboxError::NotADirectory(directory.to_owned())),
-        Err(error) if error.kind() == ErrorKind::NotFound => make(directory)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(source) => {
             return Err(InboxError::Unknown { directory: directory.to_owned(), source });
         }
+    }
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match parent.filter(|parent| !parent.is_dir()) {
+        Some(parent) => {
+            let (directory, parent) = (directory.to_owned(), parent.to_owned());
+            Err(InboxError::NoParent { directory, parent })
+        }
+        None => Ok(false),
+    }
+}
+
+fn prepare(directory: &Path) -> Result<(), InboxError> {
+    if !is_there(directory)? {
+        fs::create_dir(directory)
+            .map_err(|source| InboxError::Make { directory: directory.to_owned(), source })?;
     }
     let (_, path) = make_partial(directory, None)
         .map_err(|source| InboxError::Write { directory: directory.to_owned(), source })?;
     fs::remove_file(&path)
         .map_err(|source| InboxError::Remove { directory: directory.to_owned(), source })
-}
-
-/// Makes the last part of a path.
-fn make(directory: &Path) -> Result<(), InboxError> {
-    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
-        let (directory, parent) = (directory.to_owned(), parent.to_owned());
-        return Err(InboxError::NoParent { directory, parent });
-    }
-    fs::create_dir(directory)
-        .map_err(|source| InboxError::Make { directory: directory.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -275,13 +292,19 @@ mod tests {
     use polypath::text::with_causes;
 
     fn refusal(directory: &Path) -> String {
-        with_causes(&prepare(directory).unwrap_err())
+        let told = with_causes(&prepare(directory).unwrap_err());
+        if let Err(error) = Inbox::new(directory).check() {
+            assert_eq!(with_causes(&error), told);
+        }
+        told
     }
 
     #[test]
     fn the_last_part_is_made_and_nothing_is_left_in_it() {
         let place = tempfile::tempdir().unwrap();
         let inbox = place.path().join("inbox");
+        Inbox::new(&inbox).check().unwrap();
+        assert!(!inbox.exists(), "checking makes nothing");
         for _ in 0..2 {
             prepare(&inbox).unwrap();
             assert_eq!(fs::read_dir(&inbox).unwrap().count(), 0);

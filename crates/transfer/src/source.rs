@@ -9,12 +9,21 @@ use thiserror::Error;
 use crate::frame::Modified;
 use crate::name::{self, NameError};
 
+/// What to do about a file that cannot be opened; the error of the system follows as the source.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => ", which is not there: check the name",
+        io::ErrorKind::PermissionDenied => ", which you may not read: name another one",
+        _ => "",
+    }
+}
+
 /// Why a file cannot be sent.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
     /// It cannot be opened, or looked at.
-    #[error("cannot send {}", path.display())]
+    #[error("cannot send {}{}", path.display(), advice(source))]
     Open {
         /// The file.
         path: PathBuf,

@@ -19,6 +19,7 @@ use crate::connecting;
 use crate::descriptors;
 use crate::fault::{Fault, Outcome, returned};
 use crate::memory;
+use crate::peeling;
 use crate::sctp;
 use crate::table::Sctp;
 
@@ -180,7 +181,7 @@ unsafe extern "C" fn usrsctp_peeloff(socket: *mut Handle, association: c_uint) -
     let attempt = || {
         // SAFETY: the caller vouches for the socket.
         let from = unsafe { Handle::named(socket) }?;
-        let fd = client::peel_off(from.socket()?, association.cast_signed(), 0)?;
+        let fd = peeling::peel_off(from.socket()?, association.cast_signed(), 0)?;
         taken(&from, fd)
     };
     pointer(attempt())

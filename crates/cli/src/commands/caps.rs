@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use crate::counts;
 use polypath_lab::run::Budget;
 use polypath_lab::sampling::{Caps, Ended};
 
@@ -9,7 +10,7 @@ use polypath_lab::sampling::{Caps, Ended};
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct CapArgs {
     /// With --until-decided: maximum number of runs per configuration
-    #[arg(long, value_name = "N", default_value = "1000", requires = "until_decided")]
+    #[arg(long, value_name = "N", default_value = "1000", requires = "until_decided", value_parser = counts::parse::<NonZeroU32>)]
     max_runs: NonZeroU32,
     /// With --until-decided: maximum processor time of this command, in hours
     #[arg(long, value_name = "CPU-HOURS", requires = "until_decided", value_parser = hours)]

@@ -172,10 +172,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .carriers(args.sctp.carriers())
             .config(args.shares.endpoint(association))
             .listen(BACKLOG);
-        let endpoint = runtime::bind(builder)?;
-        inbox
-            .prepare()
-            .map_err(|error| Failure::Usage(anyhow!("--out {:#}", Error::from(error))))?;
+        let unusable = |error| Failure::Usage(anyhow!("--out {:#}", Error::from(error)));
+        inbox.check().map_err(unusable)?;
+        let endpoint = runtime::bind(builder).map_err(|failure| failure.about("--listen"))?;
+        inbox.prepare().map_err(unusable)?;
         let leftovers = inbox.leftovers();
         progress.remark(&format!(
             "listening on {}, {}",

@@ -212,7 +212,12 @@ impl<'a> Home<'a> {
 
 fn bind(qlog: &Qlog, args: &Args, local: &[Zoned]) -> Result<Endpoint, Failure> {
     let builder = qlog.attach(zoned::builder(local), "send").encapsulation_port(0);
-    runtime::bind(builder.carriers(args.sctp.carriers()))
+    runtime::bind(builder.carriers(args.sctp.carriers())).map_err(|failure| {
+        match args.from.is_empty() {
+            true => failure,
+            false => failure.about("--from"),
+        }
+    })
 }
 
 async fn transfer(

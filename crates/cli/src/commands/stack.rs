@@ -1,5 +1,6 @@
 //! `polypath stack`: the service of the SCTP sockets.
 
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -7,7 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use polypath::{AssociationConfig, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Preset};
+use polypath::{
+    AssociationConfig, BindError, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Preset,
+};
 use polypath_sockets::service::{Service, Settings};
 use polypath_units::ByteCount;
 use tokio::net::UnixListener;
@@ -65,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let memory = args.max_memory.map_or_else(default_memory, ByteCount::as_bytes);
     let args = args.service;
     runtime::run(Threads::All, async move |interruption| {
-        let endpoint = bind_soon(args, memory).await?;
+        let endpoint = soon(|| bind(args, memory)).await?;
         // What is there belongs to a service that has ended without a word.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path)
@@ -100,14 +103,24 @@ fn memory_in(text: &str) -> Option<u64> {
 const BIND_TRIES: usize = 10;
 const BIND_PAUSE: Duration = Duration::from_millis(50);
 
-async fn bind_soon(args: ServiceArgs, memory: u64) -> Result<Endpoint, Failure> {
+/// Binds, again and again for a moment while the port is in use. Nothing else passes by itself.
+async fn soon<T>(mut bind: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     for _ in 1..BIND_TRIES {
-        match bind(args, memory) {
-            Err(Failure::Unfit(_)) => tokio::time::sleep(BIND_PAUSE).await,
+        match bind() {
+            Err(failure) if is_in_use(&failure) => tokio::time::sleep(BIND_PAUSE).await,
             bound => return bound,
         }
     }
-    bind(args, memory)
+    bind()
+}
+
+/// Whether another program has the UDP port.
+fn is_in_use(failure: &Failure) -> bool {
+    let Failure::Unfit(error) = failure else { return false };
+    matches!(
+        error.downcast_ref(),
+        Some(BindError::Socket { source, .. }) if source.kind() == io::ErrorKind::AddrInUse
+    )
 }
 
 /// An endpoint at all addresses of the host, with so many bytes for data that is not read.
@@ -122,14 +135,20 @@ fn bind(args: ServiceArgs, memory: u64) -> Result<Endpoint, Failure> {
         let builder = Endpoint::builder(addresses).config(config);
         runtime::bind(builder.encapsulation_port(args.port()).carriers(carriers))
     };
-    // Hosts without IPv6 have no such addresses.
-    attempt(vec![v4, v6]).or_else(|_| attempt(vec![v4])).map_err(|failure| {
-        let port = args.port();
-        let advice = format!("another program may have UDP port {port}: choose another with --local-encapsulation-port");
-        match failure {
-            Failure::Unfit(error) => Failure::Unfit(error.context(advice)),
-            other => other,
+    let bound = match attempt(vec![v4, v6]) {
+        // Hosts without IPv6 have no such addresses.
+        Err(failure) if !is_in_use(&failure) => attempt(vec![v4]),
+        done => done,
+    };
+    bound.map_err(|failure| match failure {
+        Failure::Unfit(error) if is_in_use(&failure) => {
+            let port = args.port();
+            let advice = format!(
+                "UDP port {port} is in use: choose another one with --local-encapsulation-port"
+            );
+            Failure::Unfit(error.context(advice))
         }
+        other => other,
     })
 }
 
@@ -185,6 +204,46 @@ mod tests {
         assert_eq!((plain.encapsulation_port, plain.all_addresses), (Some(9899), false));
         let raw = read_settings("", ServiceArgs { raw: true, ..UDP }).unwrap();
         assert_eq!(raw.encapsulation_port, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_port_in_use_is_worth_another_try() {
+        for (kind, tries) in [
+            (io::ErrorKind::AddrInUse, BIND_TRIES),
+            (io::ErrorKind::PermissionDenied, 1),
+            (io::ErrorKind::AddrNotAvailable, 1),
+        ] {
+            let mut tried = 0;
+            let bound = soon(|| {
+                tried += 1;
+                let (address, source) = ([0, 0, 0, 0].into(), kind.into());
+                let error = BindError::Socket { address, port: 9899, source };
+                Err::<(), _>(Failure::Unfit(anyhow!(error).context("advice")))
+            });
+            assert!(bound.await.is_err());
+            assert_eq!(tried, tries, "{kind:?}");
+        }
+        let mut others = 2;
+        let bound = soon(|| match others {
+            0 => Ok(9899),
+            _ => {
+                others -= 1;
+                let (address, source) = ([0, 0, 0, 0].into(), io::ErrorKind::AddrInUse.into());
+                Err(Failure::Unfit(BindError::Socket { address, port: 9899, source }.into()))
+            }
+        });
+        assert_eq!(bound.await.ok(), Some(9899), "the service before has ended");
+    }
+
+    #[tokio::test]
+    async fn a_port_in_use_is_named_with_the_option() {
+        let other = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+        let port = other.local_addr().unwrap().port();
+        let args = ServiceArgs { local_encapsulation_port: Some(port), raw: false };
+        let failure = bind(args, 1 << 20).map(drop).unwrap_err();
+        assert!(is_in_use(&failure));
+        let text = failure.to_string();
+        assert!(text.contains(&port.to_string()) && text.contains("--local-enc"), "{text}");
     }
 
     #[test]

@@ -40,6 +40,16 @@ pub(crate) fn time(text: &str) -> Result<std::time::Duration, String> {
     Ok(std::time::Duration::from_secs_f64(seconds))
 }
 
+/// The same of something to wait for, which takes a while.
+pub(crate) fn patience(text: &str) -> Result<std::time::Duration, String> {
+    match time(text)? {
+        std::time::Duration::ZERO => {
+            Err("no peer answers in no time: name more than 0 seconds".into())
+        }
+        time => Ok(time),
+    }
+}
+
 fn scaled(text: &str, step: f64) -> Option<u64> {
     let text = text.trim();
     let (number, power) = match text.char_indices().next_back()? {
@@ -123,7 +133,10 @@ mod tests {
         assert_eq!(time("250 ms").unwrap().as_millis(), 250);
         for wrong in ["-1", "NaN", "1e9", "soon", "inf"] {
             assert!(time(wrong).is_err(), "{wrong}");
+            assert!(patience(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(patience("0.5"), time("0.5"));
+        assert!(time("0").is_ok() && patience("0").is_err());
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(crate) struct ClientOptions {
     #[command(flatten)]
     pub qlog: QlogArgs,
     /// Timeout for connecting, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = numbers::time)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = numbers::patience)]
     pub connect_timeout: Duration,
     /// Abort the measurement when the server makes no progress for this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = numbers::time)]

@@ -201,8 +201,13 @@ fn wrong_usage_is_told_at_once() {
         (&["client", "192.0.2.1:5201"], "names the SCTP port"),
         (&["client", "[2001:db8::1]:5201"], "names the SCTP port"),
         (&["client", "192.0.2.1,"], "an address is missing"),
-        (&["client", "192.0.2.1", "--csv", "/none-such/x.csv"], "/none-such/x.csv"),
-        (&["client", "192.0.2.1", "--logfile", "/none-such/log"], "/none-such/log"),
+        (
+            &["client", "192.0.2.1", "--csv", "/none-such/x.csv"],
+            "/none-such/x.csv: there is no folder",
+        ),
+        (&["client", "192.0.2.1", "--logfile", "/none-such/log"], "/none-such; make it first"),
+        (&["client", "192.0.2.1", "--pcap", "/none-such/x"], "/none-such; make it first"),
+        (&["client", "192.0.2.1", "--connect-timeout", "0"], "more than 0 seconds"),
         (&["client", "192.0.2.1", "-C", "fastest"], "for '--congestion <NAME>'"),
         #[cfg(not(target_os = "linux"))]
         (&["server", "-B", "0.0.0.0"], "0.0.0.0 is not the address of an interface"),

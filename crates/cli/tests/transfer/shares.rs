@@ -70,6 +70,30 @@ async fn space_that_is_to_stay_free_is_nobodys() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_is_told_before_an_address() {
+    let place = tempfile::tempdir().unwrap();
+    let missing = place.path().join("missing/inbox");
+    let receive = |out: &std::path::Path| {
+        // Of no host.
+        let output = run(polypath().args(["receive", "--listen", "192.0.2.77", "--out"]).arg(out));
+        (output.status.code(), stderr(&output))
+    };
+    let (code, told) = receive(&missing);
+    assert!(code == Some(2) && told.contains("make it first"), "{told}");
+    let inbox = place.path().join("inbox");
+    let (code, told) = receive(&inbox);
+    assert!(code == Some(5) && told.contains("--listen: cannot bind"), "{told}");
+    assert!(!inbox.exists(), "nothing was received into it");
+    // The same for a sender, whatever it sends.
+    let output = run(polypath()
+        .args(["send", "--to", "192.0.2.1", "--from", "192.0.2.77"])
+        .arg(std::env::current_exe().unwrap()));
+    let told = stderr(&output);
+    let expected = "--from: cannot bind a UDP port of 192.0.2.77, since no interface";
+    assert!(output.status.code() == Some(5) && told.contains(expected), "{told}");
+}
+
+#[test]
 fn who_is_refused_learns_why_and_both_sides_fail() {
     let limits = ["--once", "--max-total-files", "2", "--max-bytes", "100 kB"];
     let mut receiver = Receiver::start("127.0.0.1", &limits);

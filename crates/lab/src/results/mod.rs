@@ -8,6 +8,7 @@ mod csv;
 mod curve;
 mod dataset;
 mod directory;
+mod replace;
 mod samples;
 mod table;
 mod write;
@@ -30,7 +31,6 @@ pub use crate::journal::Kind;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use polypath_sim::document::DocumentError;
 
@@ -137,6 +137,7 @@ pub enum ResultsError {
 /// Writes the resolved study. What another one left that was here before, but for its runs, would be taken for this one's.
 pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteError> {
     let path = directory.join(STUDY);
+    replace::remove_left(&path);
     let text = toml::to_string(&study.resolved())?;
     let before = fs::read_to_string(&path).ok();
     if before.as_ref() == Some(&text) {
@@ -152,17 +153,5 @@ pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteEr
             }
         }
     }
-    replace(&path, text.as_bytes()).map_err(|error| WriteError::Io { path, error })
-}
-
-/// Writes a file so that others see what was there before or all of it, though several processes may do so at once.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ending = format!("{}-{}.part", std::process::id(), now.as_nanos());
-    let part = path.with_extension(ending);
-    let written = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
+    replace::replace(&path, text.as_bytes()).map_err(|error| WriteError::Io { path, error })
 }

@@ -15,12 +15,21 @@ const NEW_KEY_BYTES: usize = 32;
 /// Largest file in bytes.
 const MAX_FILE_BYTES: u64 = 64 * 1024;
 
+/// What to do about a file that cannot be read; the error of the system follows as the source.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => ", which is not there: check the name",
+        io::ErrorKind::PermissionDenied => ", which this user may not read",
+        _ => "",
+    }
+}
+
 /// What is wrong with a file of keys.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
     /// The system cannot open or read it.
-    #[error("cannot read {}", .path.display())]
+    #[error("cannot read {}{}", .path.display(), advice(.source))]
     Read {
         /// The file.
         path: PathBuf,

@@ -78,7 +78,14 @@ impl std::error::Error for DocumentError {}
 impl DocumentError {
     pub(super) fn unreadable(name: String, error: &std::io::Error) -> Self {
         let place = Place::WholeFile { name };
-        Self { place, key: String::new(), message: format!("cannot read: {error}"), help: None }
+        let help = match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Some("check the name; relative ones begin at the current directory".into())
+            }
+            std::io::ErrorKind::IsADirectory => Some("it is a directory: name a file".into()),
+            _ => None,
+        };
+        Self { place, key: String::new(), message: format!("cannot read: {error}"), help }
     }
 
     pub(super) fn without_form(error: &toml::ser::Error) -> Self {

@@ -18,15 +18,23 @@ use crate::names::Style;
 /// What a call gives, and a descriptor for the program.
 pub(super) type Answer = (Reply, Option<OwnedFd>);
 
-/// Answers a call of a process.
-pub(super) async fn answer(service: &Arc<Service>, process: i32, request: &Request) -> Answer {
-    match attempt(service, process, request).await {
+/// Answers a call of a process, with which a descriptor may have come.
+pub(super) async fn answer(
+    service: &Arc<Service>,
+    process: i32,
+    (request, passed): (&Request, Option<OwnedFd>),
+) -> Answer {
+    match attempt(service, process, (request, passed)).await {
         Ok(answer) => answer,
         Err(errno) => (Reply::value(-errno.raw_os_error()), None),
     }
 }
 
-async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answer, Errno> {
+async fn attempt(
+    service: &Arc<Service>,
+    process: i32,
+    (request, passed): (&Request, Option<OwnedFd>),
+) -> Result<Answer, Errno> {
     match request.operation {
         Operation::Open => return open(service, process, request),
         Operation::Status => {
@@ -74,7 +82,7 @@ async fn attempt(service: &Arc<Service>, process: i32, request: &Request) -> Res
         Operation::LocalName => (Reply { value: 0, bytes: local_name(&socket) }, None),
         Operation::PeerName => (Reply { value: 0, bytes: peer_name(&socket)? }, None),
         Operation::PeelOff => {
-            let fd = socket.peel_off(request.first)?;
+            let fd = socket.peel_off(request.first, passed.as_ref())?;
             (done, Some(fd))
         }
         Operation::CheckKey => {

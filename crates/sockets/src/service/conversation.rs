@@ -19,8 +19,7 @@ pub(super) async fn converse(service: Arc<Service>, mut stream: UnixStream, proc
 
 async fn talk(service: &Arc<Service>, stream: &mut UnixStream, process: i32) -> io::Result<()> {
     loop {
-        let mut length = [0; 4];
-        stream.read_exact(&mut length).await?;
+        let (length, passed) = first_bytes(stream).await?;
         let length = u32::from_ne_bytes(length) as usize;
         if length > MAX_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
@@ -28,12 +27,24 @@ async fn talk(service: &Arc<Service>, stream: &mut UnixStream, process: i32) -> 
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await?;
         let answer = match Request::decode(&body) {
-            Ok(request) => calls::answer(service, process, &request).await,
+            Ok(request) => calls::answer(service, process, (&request, passed)).await,
             Err(Unreadable::OtherVersion) => (Reply::of_other_version(), None),
             Err(Unreadable::Nonsense) => return Err(io::ErrorKind::InvalidData.into()),
         };
         give(stream, answer).await?;
     }
+}
+
+/// The length in front of a question, with which a descriptor may come.
+async fn first_bytes(stream: &mut UnixStream) -> io::Result<([u8; 4], Option<OwnedFd>)> {
+    let mut length = [0; 4];
+    let receive = || channel::receive_with_annex(stream.as_fd(), &mut length);
+    let (got, passed) = stream.async_io(Interest::READABLE, receive).await?;
+    if got == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    stream.read_exact(&mut length[got..]).await?;
+    Ok((length, passed))
 }
 
 /// Sends an answer; a descriptor goes with its first byte.

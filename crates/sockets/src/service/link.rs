@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use polypath::config::PartialReliability;
 use polypath::{
-    Association, AssociationError, Delivery, Event, Events, Message, PathId, PathStatus,
+    Association, AssociationError, Delivery, Event, Events, Message, PathId, PathStatus, Piece,
     ReceivedMessage,
 };
 use rustix::io::Errno;
@@ -196,10 +196,10 @@ impl Link {
         Arc::clone(lock(&self.moved).as_ref().unwrap_or(first))
     }
 
-    /// Takes it away from the socket that has it, which is given.
-    fn let_go(&self, first: &Arc<Socket>) -> Arc<Socket> {
+    /// Does something with the socket that has it, which is given. `done` says false if the socket has it no more.
+    fn with_owner(&self, first: &Arc<Socket>, done: impl Fn(&Arc<Socket>) -> bool) -> Arc<Socket> {
         let mut owner = self.owner(first);
-        while !owner.forget(self) {
+        while !done(&owner) {
             // It has moved just now.
             let next = self.owner(first);
             if Arc::ptr_eq(&owner, &next) {
@@ -208,6 +208,44 @@ impl Link {
             owner = next;
         }
         owner
+    }
+
+    /// Takes it away from the socket that has it, which is given.
+    fn let_go(&self, first: &Arc<Socket>) -> Arc<Socket> {
+        self.with_owner(first, |owner| owner.forget(self))
+    }
+
+    fn peer_has_shut_down(self: &Arc<Self>, first: &Arc<Socket>) {
+        self.with_owner(first, |owner| owner.peer_has_shut_down(self));
+    }
+
+    /// Hands a message or a notification to the program, by the socket that has the association by then. An error says that the program has
+    /// closed that.
+    pub(super) async fn deliver(
+        &self,
+        first: &Arc<Socket>,
+        mut turn: Option<(&mut Turn, Piece)>,
+        (head, fragments): (Head, &[&[u8]]),
+    ) -> io::Result<()> {
+        loop {
+            let owner = self.owner(first);
+            // From now on none is missed.
+            let mut peeled = pin!(owner.peels_off());
+            let belongs = || Arc::ptr_eq(&owner, &self.owner(first));
+            let delivered = async {
+                if let Some((turn, piece)) = &mut turn {
+                    owner.wait_for_turn(turn, *piece).await;
+                }
+                owner.deliver(head, fragments, belongs).await
+            };
+            tokio::select! {
+                biased;
+                () = &mut peeled => {}
+                delivered = delivered => if delivered? {
+                    return Ok(());
+                },
+            }
+        }
     }
 
     /// Waits until there is room for what is to be done; gives it back if the association has ended.
@@ -254,7 +292,7 @@ impl Link {
                 biased;
                 () = &mut shut, if !is_shut => {
                     is_shut = true;
-                    self.owner(&socket).peer_has_shut_down(&self);
+                    self.peer_has_shut_down(&socket);
                     continue;
                 }
                 Some(outgoing) = waiting.recv() => outgoing,
@@ -367,8 +405,8 @@ impl Link {
                         let fragments: Vec<_> = message.fragments().collect();
                         // Fails when the program has closed the socket: what still comes is for nobody.
                         let piece = message.piece();
-                        owner.wait_for_turn(&mut turn, piece).await;
-                        let delivered = owner.deliver(head, &fragments).await;
+                        let own = Some((&mut turn, piece));
+                        let delivered = self.deliver(&socket, own, (head, &fragments)).await;
                         turn.delivered(piece);
                         if delivered.is_err_and(|error| is_shortage(&error)) {
                             // A message cannot be left out.

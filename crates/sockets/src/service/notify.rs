@@ -16,6 +16,7 @@ use super::socket::Socket;
 use super::under_way::Sent;
 use crate::abi::notification as kind;
 use crate::address;
+use crate::frame::{Head, Kind};
 use crate::layout::Building;
 
 /// Type of the ABORT chunk.
@@ -45,6 +46,8 @@ mod spc {
 #[derive(Clone, Copy)]
 pub(super) struct Told<'a> {
     socket: &'a Arc<Socket>,
+    /// Knows if it has moved to another socket.
+    link: Option<&'a Link>,
     id: i32,
     each: Each,
     peer: Option<SocketAddr>,
@@ -52,13 +55,15 @@ pub(super) struct Told<'a> {
 
 impl<'a> Told<'a> {
     /// The socket of an association, which may have forgotten it.
-    pub(super) fn of(socket: &'a Arc<Socket>, link: &Link) -> Self {
-        Self { socket, id: link.id, each: link.each(), peer: link.peer() }
+    pub(super) fn of(socket: &'a Arc<Socket>, link: &'a Link) -> Self {
+        let (id, each, peer) = (link.id, link.each(), link.peer());
+        Self { socket, link: Some(link), id, each, peer }
     }
 
     /// A socket, of an association that there never was.
     pub(super) fn without_association(socket: &'a Arc<Socket>) -> Self {
-        Self { socket, id: 0, each: socket.state().options.each, peer: None }
+        let each = socket.state().options.each;
+        Self { socket, link: None, id: 0, each, peer: None }
     }
 }
 
@@ -278,6 +283,14 @@ async fn tell_with(told: Told<'_>, kind: u16, flags: u16, body: Building, conten
         return;
     }
     let length = u32::try_from(8 + body.0.len() + content.len()).unwrap_or(u32::MAX);
-    let head = Building::new().u16(kind).u16(flags).u32(length);
-    told.socket.tell(told.id, told.peer, &[&head.0, &body.0, content]).await;
+    let start = Building::new().u16(kind).u16(flags).u32(length);
+    let content = [&start.0[..], &body.0, content];
+    // As in Linux, it comes from the peer that it is about.
+    let (association, peer) = (told.id, told.peer);
+    let head = Head { association, peer, ..Head::of(Kind::Notification) };
+    // Fails when the program has closed the socket.
+    match told.link {
+        Some(link) => drop(link.deliver(told.socket, None, (head, &content)).await),
+        None => drop(told.socket.deliver(head, &content, || true).await),
+    }
 }

@@ -24,7 +24,7 @@ Examples:
   polypath policies cmt rto
   polypath policies --json")]
 pub(crate) struct Args {
-    /// Only keys that contain this text; with the name of a preset, what it sets
+    /// Only keys that begin with this text or have it as a part; with the name of a preset, what it sets
     #[arg(value_name = "KEY|PRESET")]
     names: Vec<String>,
     /// Print JSON
@@ -37,7 +37,8 @@ pub(crate) struct Args {
 
 /// Lists the policies, their values, and the values that presets set.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let names = args.names.iter().map(String::as_str);
+    // As `--set` has them.
+    let names = args.names.iter().map(|name| name.strip_prefix("policies.").unwrap_or(name));
     let (presets, keys): (Vec<_>, Vec<_>) =
         names.partition(|name| Preset::from_name(name).is_some());
     let catalog = Catalog::new(|key| asked_for(key, &keys))?;

@@ -19,6 +19,7 @@ use polypath_lab::run::{Budget, Shard, TestBed};
 use polypath_lab::study::Extent;
 
 use crate::commands::caps::CapArgs;
+use crate::counts;
 use crate::failure::{Failure, Outcome};
 use crate::figure_args::FigureArgs;
 use crate::place::PlaceError;
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     form: Form,
     /// Runs of each configuration, in place of what the studies say; with --until-decided the first
     /// ones. A deterministic study keeps one run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = counts::parse::<NonZeroU32>)]
     runs: Option<NonZeroU32>,
     #[command(flatten)]
     added: Added,
@@ -70,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
     /// Threads; default: the number of processors
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = counts::parse::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Only part i of n parts of the runs, for job arrays; --merge joins them and judges
     #[arg(long, value_name = "I/N", default_value = "1/1")]
@@ -144,14 +145,17 @@ pub(crate) fn run(args: Args) -> Outcome {
     // Commands that only read write nothing.
     let aside = tempfile::tempdir()?;
     let looks = args.dry_run || args.target == "list";
-    let place = if looks { aside.path() } else { &out };
-    let (papers, folder) = papers::read(args.papers.as_deref(), place)?;
+    let (mut papers, mut folder) = papers::read(args.papers.as_deref(), aside.path())?;
     if args.target == "list" {
         return if args.markdown { list::recorded(&papers) } else { list::run(&papers, args.json) };
     }
     let target: Target =
         args.target.parse().map_err(|error: String| Failure::usage(anyhow!(error)))?;
     target.among(&papers).map_err(|error| Failure::usage(anyhow!(error)))?;
+    if !looks && folder.starts_with(aside.path()) {
+        // Where everybody can read and change them, now that there is something to do.
+        (papers, folder) = papers::read(None, &out)?;
+    }
     if !args.form.full && !args.form.quick && !args.dry_run && !args.end.show.is_quiet() {
         output::tell(format_args!(
             "the quick form; --full makes enough runs for narrow confidence intervals"

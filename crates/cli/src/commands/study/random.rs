@@ -17,6 +17,7 @@ use polypath_units::ByteCount;
 use serde_json::json;
 
 use super::random_text;
+use crate::counts;
 use crate::failure::{Failure, Outcome};
 use crate::figure_args::FigureArgs;
 use crate::place::PlaceError;
@@ -50,10 +51,10 @@ pub(crate) struct Args {
     #[arg(value_name = "KIND", required = true)]
     kinds: Vec<KindName>,
     /// Networks of each kind
-    #[arg(long, value_name = "N", default_value = "100")]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = counts::parse::<NonZeroU32>)]
     networks: NonZeroU32,
     /// Runs of each network with all paths and with each alone, whose means are compared
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = counts::parse::<NonZeroU32>)]
     runs: NonZeroU32,
     /// Seed that all networks are drawn from
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parse)]
@@ -68,10 +69,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Threads; default: the number of processors
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = counts::parse::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Only the network of this number, from 1, with what each run measured
-    #[arg(long, value_name = "I", conflicts_with = "networks")]
+    #[arg(long, value_name = "I", conflicts_with = "networks", value_parser = counts::parse::<NonZeroU32>)]
     network: Option<NonZeroU32>,
     /// Print the scenario file of that network, with the commands for all paths and for each alone, and run nothing
     #[arg(long, requires = "network")]

@@ -16,6 +16,7 @@ use polypath_units::Duration;
 
 use super::{table, until};
 use crate::commands::caps::CapArgs;
+use crate::counts;
 use crate::failure::{Failure, Outcome};
 use crate::figure_args::FigureArgs;
 use crate::kind::Kind;
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads; default: the number of processors
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = counts::parse::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
     /// Fewer points and runs and shorter times, as set in the study
     #[arg(long)]
@@ -87,7 +88,7 @@ struct Patience {
     #[arg(long, value_name = "TIME")]
     run_timeout: Option<Duration>,
     /// Maximum number of attempts for a run that crashes; each command attempts it once
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = counts::parse::<NonZeroU32>)]
     attempts: NonZeroU32,
     /// How long runs in progress may continue after an interruption (SIGINT or SIGTERM) before they
     /// are aborted

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, anyhow};
 use polypath_lab::study::{Extent, Reading, Study};
 
+use crate::counts;
 use crate::failure::{Failure, Outcome};
 use crate::kind::Kind;
 use crate::output;
@@ -36,10 +37,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     system: System,
     /// Tasks of the array
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = counts::parse::<NonZeroUsize>)]
     tasks: NonZeroUsize,
     /// Longest time of a task, as sbatch writes it: minutes, hours:minutes:seconds or days-hours
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = slurm_time)]
     time: String,
     /// Fewer points and runs and shorter times, as set in the study
     #[arg(long)]
@@ -56,6 +57,24 @@ pub(crate) struct Args {
     /// Further options for sbatch, of both jobs
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
+}
+
+/// A time as sbatch reads it.
+fn slurm_time(text: &str) -> Result<String, String> {
+    let (days, clock) = match text.split_once('-') {
+        Some((days, clock)) => (Some(days), clock),
+        None => (None, text),
+    };
+    let parts: Vec<&str> = clock.split(':').collect();
+    let is_number = |part: &&str| {
+        (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match parts.len() <= 3 && parts.iter().chain(days.iter()).all(is_number) {
+        true => Ok(text.to_owned()),
+        false => Err("sbatch reads MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS, DAYS-HOURS:MINUTES or \
+                      DAYS-HOURS:MINUTES:SECONDS"
+            .into()),
+    }
 }
 
 /// Which batch system.
@@ -260,5 +279,16 @@ mod tests {
             quoted_but("--dependency=afterany:$units", Some("$units")),
             "--dependency=afterany:\"$units\""
         );
+    }
+
+    #[test]
+    fn times_are_those_of_slurm() {
+        for time in ["0", "90", "90:30", "2:00:00", "1-12", "1-12:30", "1-12:30:00"] {
+            assert_eq!(slurm_time(time).as_deref(), Ok(time));
+        }
+        for wrong in ["", "2h", "1:2:3:4", "1-", "-1", "1-2-3", "1.5", "two hours", "1: 2", "10 "] {
+            let told = slurm_time(wrong).unwrap_err();
+            assert!(told.contains("HOURS:MINUTES:SECONDS"), "{wrong}: {told}");
+        }
     }
 }

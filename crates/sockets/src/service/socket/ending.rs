@@ -26,6 +26,11 @@ impl<T> Endings<T> {
         }
     }
 
+    /// Takes those back that `are_meant`; whether there were any.
+    pub(super) fn withdraw(&mut self, are_meant: impl Fn(&T) -> bool) -> bool {
+        self.0.extract_if(.., |(ending, _)| are_meant(ending)).count() > 0
+    }
+
     /// Those with nothing before them any more.
     fn due(&mut self) -> Vec<T> {
         self.0.extract_if(.., |(_, left)| *left == 0).map(|(ending, _)| ending).collect()
@@ -33,9 +38,13 @@ impl<T> Endings<T> {
 }
 
 impl Socket {
-    /// The peer sends nothing more, and wants nothing more than what the program has written so far.
-    pub(in crate::service) fn peer_has_shut_down(&self, link: &Arc<Link>) {
+    /// The peer sends nothing more, and wants nothing more than what the program has written so far. False if the association is not of this
+    /// socket any more.
+    pub(in crate::service) fn peer_has_shut_down(&self, link: &Arc<Link>) -> bool {
         let mut state = self.state();
+        if !state.links.get(link.id).is_some_and(|own| Arc::ptr_eq(own, link)) {
+            return false;
+        }
         if self.is_one_to_one() {
             // From now on writing fails.
             self.channel.refuse();
@@ -44,6 +53,7 @@ impl Socket {
         state.endings.add(Arc::clone(link), unread);
         drop(state);
         self.ending.notify_one();
+        true
     }
 
     /// Ends the associations whose last message is on its way.
@@ -56,7 +66,7 @@ impl Socket {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::os::fd::OwnedFd;
 
     use rustix::io::Errno;
@@ -83,11 +93,18 @@ mod tests {
         endings.add('c', 0);
         assert_eq!(endings.due(), ['b', 'c']);
         assert_eq!(endings.due(), []);
+        endings.add('d', 0);
+        assert!(endings.withdraw(|ending| *ending == 'd'));
+        assert!(!endings.withdraw(|ending| *ending == 'd'));
+        assert_eq!(endings.due(), []);
     }
 
     /// Connects a socket to one that takes in little, and writes until messages wait everywhere. Gives both descriptors, how many
     /// messages were written, and the client's socket.
-    async fn stuck(style: Style, ip: &str) -> (OwnedFd, Arc<Socket>, OwnedFd, u32) {
+    pub(in crate::service::socket) async fn stuck(
+        style: Style,
+        ip: &str,
+    ) -> (OwnedFd, Arc<Socket>, OwnedFd, u32) {
         let (service, port) = service(ip);
         let small = 20_000_i32.to_ne_bytes();
         let (server, server_fd) = open(&service, style, port);
@@ -145,6 +162,32 @@ mod tests {
         while client.state().links().next().is_some() {
             tokio::task::yield_now().await;
         }
+        drop(fd);
+    }
+
+    /// An association that its peer shuts down lives on while messages wait, and may be given a socket of its own meanwhile.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_socket_of_an_association_that_ends_hears_of_the_end() {
+        let (server_fd, client, fd, written) = stuck(Style::OneToMany, "127.0.0.83").await;
+        let end = Head { flags: crate::abi::flag::EOF, ..Head::of(Kind::Data) };
+        let (first, _) = frame(&server_fd).await;
+        let end = Head { association: first.association, ..end }.encoded();
+        rustix::net::send(&server_fd, &end, SendFlags::empty()).unwrap();
+        is_shut_down(&client).await;
+        let id = client.state().links().next().unwrap().id;
+        let theirs = client.peel_off(id, None).unwrap();
+        assert_eq!(
+            client.peel_off(id, None).map(drop),
+            Err(Errno::INVAL),
+            "it is another socket's"
+        );
+        for number in 1..written {
+            assert_eq!(frame(&server_fd).await.1[..4], number.to_be_bytes());
+        }
+        let read = tokio::task::spawn_blocking(move || {
+            rustix::net::recv(&theirs, &mut [0_u8; 1][..], rustix::net::RecvFlags::empty())
+        });
+        assert_eq!(read.await.unwrap().unwrap().0, 0, "the association has ended");
         drop(fd);
     }
 

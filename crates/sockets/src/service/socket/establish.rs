@@ -1,7 +1,7 @@
-//! How associations of a socket begin: `listen`, `connect`, and `sctp_peeloff`, by which one changes its socket.
+//! How associations of a socket begin: `listen` and `connect`.
 
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -224,27 +224,6 @@ impl Socket {
         notify::came_up(self, &link, &association).await;
         tokio::spawn(link.clone().send(Arc::clone(self), Arc::clone(&association), outgoing));
         tokio::spawn(link.receive(Arc::clone(self), association, events));
-    }
-
-    /// Takes an association away from the socket, for one of its own (`sctp_peeloff`).
-    pub(in crate::service) fn peel_off(self: &Arc<Self>, id: i32) -> Result<OwnedFd, Errno> {
-        if self.is_one_to_one() {
-            return Err(Errno::INVAL);
-        }
-        let options = self.state().options.clone();
-        let kind = (Style::OneToOne, self.name.is_ipv6);
-        let (socket, theirs) = Self::open(&self.service, kind, self.process, options)?;
-        // Whoever looks for the socket of an association that ends has this lock.
-        let mut state = self.state();
-        let link = state.links.get(id).filter(|link| link.is_up()).cloned().ok_or(Errno::INVAL)?;
-        link.move_to(&socket);
-        let mut peeled = socket.state();
-        peeled.names = link.association().and_then(|association| names_of(association));
-        peeled.links.insert(&link);
-        drop(peeled);
-        state.links.remove(id);
-        drop(state);
-        Ok(theirs)
     }
 }
 

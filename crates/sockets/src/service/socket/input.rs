@@ -9,6 +9,7 @@ use bytes::Bytes;
 use polypath::AssociationOptions;
 use rustix::io::Errno;
 
+use super::departures::Departure;
 use super::{Socket, State};
 use crate::abi::flag;
 use crate::control::Abort;
@@ -17,13 +18,24 @@ use crate::service::link::{Link, Outgoing};
 use crate::service::notify::{self, Told};
 
 /// How often a program is looked for whose association takes nothing.
-const ABANDONED_CHECK: Duration = Duration::from_millis(100);
+pub(super) const ABANDONED_CHECK: Duration = Duration::from_millis(100);
+
+/// A frame that was taken out of the descriptor.
+struct Taken {
+    /// `None` if it cannot be read, or is larger than may wait to be sent.
+    payload: Option<Bytes>,
+    /// The associations that it is meant for.
+    links: Vec<Arc<Link>>,
+    /// The association that it was meant for, which was aborted meanwhile.
+    aborted: Option<Arc<Link>>,
+}
 
 impl Socket {
     /// Reads what the program sends, until it has closed its last descriptor.
     pub(super) async fn read(self: Arc<Self>) {
         loop {
             self.end_due().await;
+            self.state().departures.settle(0);
             let peeked = tokio::select! {
                 biased;
                 () = self.ending.notified() => continue,
@@ -35,13 +47,13 @@ impl Socket {
             };
             if head.is_some_and(|head| head.kind == Kind::Filler) {
                 // As long as it lies there, the descriptor is not writable.
-                self.wait_for_settlement().await;
+                self.wait_for_settlement_with_filler(size).await;
                 self.wait_while_listening().await;
             }
-            let Ok((payload, aborted)) = self.take(head.as_ref(), size) else { break };
+            let Ok(taken) = self.take(head.as_ref(), size) else { break };
             // What cannot be read is left out, as any other nonsense.
-            let Some(payload) = payload else { continue };
-            if let Some(link) = aborted {
+            let Some(payload) = taken.payload else { continue };
+            if let Some(link) = taken.aborted {
                 let head = head.unwrap_or(Head::of(Kind::Data));
                 let message = Outgoing::new(&completed(&link, head), payload);
                 link.refuse(&self, message, Errno::CONNABORTED).await;
@@ -49,7 +61,7 @@ impl Socket {
             }
             match head {
                 Some(head) if head.kind == Kind::Data => {
-                    let goes_on = self.outgoing(&head, payload).await;
+                    let goes_on = self.outgoing(&head, payload, taken.links).await;
                     if !goes_on {
                         break;
                     }
@@ -61,33 +73,50 @@ impl Socket {
         self.finish().await;
     }
 
-    /// Takes the next frame; `None` if it cannot be read, or is larger than may wait to be sent. Also gives the association, if one was
-    /// aborted after the frame was sent to it.
-    fn take(
-        &self,
-        head: Option<&Head>,
-        size: usize,
-    ) -> io::Result<(Option<Bytes>, Option<Arc<Link>>)> {
-        // As long as it is locked, nothing is aborted.
+    /// Takes the next frame, and finds the associations that it is meant for.
+    fn take(&self, head: Option<&Head>, size: usize) -> io::Result<Taken> {
+        // As long as it is locked, none comes or leaves.
         let mut state = self.state();
-        let aborted = head.filter(|head| head.kind == Kind::Data);
-        let aborted = aborted.and_then(|head| state.aborted_for(head));
-        state.endings.taken(size);
-        for (_, left) in &mut state.aborted {
-            *left = left.saturating_sub(size);
+        let mut taken = Taken { payload: None, links: Vec::new(), aborted: None };
+        if let Some(head) = head.filter(|head| head.kind == Kind::Data) {
+            match self.meant_by(&state, head) {
+                (Some(Departure::Aborted), links) => taken.aborted = links.into_iter().next(),
+                (_, links) => taken.links = links,
+            }
         }
-        state.aborted.retain(|(_, left)| *left > 0);
+        state.endings.taken(size);
+        state.departures.taken(size);
         let Some(rest) = head.map(|head| head.rest).filter(|rest| *rest > 0) else {
-            return Ok((Some(self.channel.take(size)?), aborted));
+            taken.payload = Some(self.channel.take(size)?);
+            return Ok(taken);
         };
         let options = AssociationOptions::of(&state.options.association);
         let limit = options.send_buffer_bytes.unwrap_or(0).min(MAX_MESSAGE_BYTES);
         if size as u64 + u64::from(rest) > limit + HEAD_BYTES as u64 {
-            return self.channel.skip().map(|()| (None, aborted));
+            return self.channel.skip().map(|()| taken);
         }
         match self.channel.take_with_annex(size, rest) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
-            read => Ok((read.ok(), aborted)),
+            read => Ok(Taken { payload: read.ok(), ..taken }),
+        }
+    }
+
+    /// The associations that the next frame is meant for, and if that is one that has left, why.
+    fn meant_by(&self, state: &State, head: &Head) -> (Option<Departure>, Vec<Arc<Link>>) {
+        let goes_to_all = head.flags & flag::SENDALL != 0 && !self.is_one_to_one();
+        let mut departed = state.departures.open();
+        if goes_to_all {
+            let peeled = departed.filter(|(_, why)| *why == Departure::PeeledOff);
+            let peeled = peeled.map(|(link, _)| Arc::clone(link));
+            return (None, peeled.chain(state.links.values().cloned()).collect());
+        }
+        let is_meant = |link: &Link| match head.peer {
+            Some(peer) => link.has_peer(peer),
+            None => link.id == head.association,
+        };
+        match departed.find(|(link, _)| is_meant(link)) {
+            Some((link, why)) => (Some(why), vec![Arc::clone(link)]),
+            None => (None, Vec::from_iter(self.link_for(state, head))),
         }
     }
 
@@ -108,6 +137,18 @@ impl Socket {
                 }
             }
             settled.await;
+        }
+    }
+
+    /// The same with a frame of so many bytes in front that fills the descriptor, so that nothing can be behind it.
+    async fn wait_for_settlement_with_filler(&self, size: usize) {
+        loop {
+            self.state().departures.settle(size);
+            tokio::select! {
+                biased;
+                () = self.ending.notified() => {}
+                () = self.wait_for_settlement() => return,
+            }
         }
     }
 
@@ -146,9 +187,11 @@ impl Socket {
                 true => state.links.values().cloned().collect(),
                 false => Vec::from_iter(self.link_for(&state, &head)),
             };
-            let unread = self.channel.unread();
-            if !self.is_one_to_one() && unread > 0 {
-                state.aborted.extend(links.iter().map(|link| (Arc::clone(link), unread)));
+            let unread = if self.is_one_to_one() { 0 } else { self.channel.unread() };
+            if unread > 0 {
+                for link in &links {
+                    state.departures.add(Arc::clone(link), Departure::Aborted, unread);
+                }
             }
             links
         };
@@ -162,15 +205,13 @@ impl Socket {
         Ok(())
     }
 
-    /// A message of the program; whether there may be more.
-    async fn outgoing(self: &Arc<Self>, head: &Head, payload: Bytes) -> bool {
-        let links = {
-            let state = self.state();
-            match head.flags & flag::SENDALL != 0 && !self.is_one_to_one() {
-                true => state.links.values().cloned().collect(),
-                false => Vec::from_iter(self.link_for(&state, head)),
-            }
-        };
+    /// A message of the program to these associations; whether there may be more.
+    async fn outgoing(
+        self: &Arc<Self>,
+        head: &Head,
+        payload: Bytes,
+        links: Vec<Arc<Link>>,
+    ) -> bool {
         let links = match (links.is_empty(), head.peer) {
             (true, Some(peer)) if head.flags & (flag::EOF | flag::ABORT) == 0 => {
                 // The association begins with its first message.
@@ -233,17 +274,6 @@ impl Socket {
         for link in links {
             link.enqueue(Outgoing::End).await;
         }
-    }
-}
-
-impl State {
-    /// The association that was aborted after a frame was sent to it.
-    fn aborted_for(&self, head: &Head) -> Option<Arc<Link>> {
-        let is_meant = |link: &Link| match head.peer {
-            Some(peer) => link.has_peer(peer),
-            None => link.id == head.association,
-        };
-        self.aborted.iter().find(|(link, _)| is_meant(link)).map(|(link, _)| Arc::clone(link))
     }
 }
 

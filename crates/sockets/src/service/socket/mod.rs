@@ -1,10 +1,12 @@
 //! A socket of a program.
 
 mod binding;
+mod departures;
 mod ending;
 mod establish;
 mod input;
 mod links;
+mod peel_off;
 mod shared_port;
 mod turns;
 
@@ -18,6 +20,7 @@ use polypath::{Association, BoundPort};
 use rustix::io::Errno;
 use tokio::sync::Notify;
 
+use self::departures::Departures;
 use self::ending::Endings;
 use self::links::Links;
 pub(super) use self::shared_port::SharedPorts;
@@ -45,8 +48,10 @@ pub(super) struct Socket {
     settled: Notify,
     /// Associations deliver messages one at a time.
     turns: Turns,
-    /// A peer has shut down.
+    /// A peer has shut down, or an association has left.
     ending: Notify,
+    /// An association has got a socket of its own.
+    peeled: Notify,
     /// The program has set options.
     pub(super) reconfigured: Notify,
     /// Ancillary data that goes with each message.
@@ -67,9 +72,8 @@ pub(super) struct State {
     /// What `SO_ERROR` gives next.
     error: Option<Errno>,
     links: Links,
-    /// Associations that were aborted, each with the bytes of frames that were in the descriptor then: messages in there are meant for it, and
-    /// not for the next one with the peer.
-    aborted: Vec<(Arc<Link>, usize)>,
+    /// Associations that were aborted, or have a socket of their own.
+    departures: Departures<Arc<Link>>,
     /// Associations that their peers shut down.
     endings: Endings<Arc<Link>>,
     next_association: i32,
@@ -83,6 +87,18 @@ pub(super) struct State {
 impl Socket {
     /// A new socket, and the descriptor for the program. Its process must not have too many.
     pub(super) fn open(
+        service: &Arc<Service>,
+        (style, is_ipv6): (Style, bool),
+        process: i32,
+        options: Options,
+    ) -> Result<(Arc<Self>, OwnedFd), Errno> {
+        let (socket, theirs) = Self::unread(service, (style, is_ipv6), process, options)?;
+        tokio::spawn(Arc::clone(&socket).read());
+        Ok((socket, theirs))
+    }
+
+    /// The same of which nothing is read yet.
+    fn unread(
         service: &Arc<Service>,
         (style, is_ipv6): (Style, bool),
         process: i32,
@@ -106,7 +122,7 @@ impl Socket {
                 connecting: 0,
                 error: None,
                 links: Links::new(style == Style::OneToMany),
-                aborted: Vec::new(),
+                departures: Departures::NONE,
                 endings: Endings::NONE,
                 next_association: FIRST_ASSOCIATION,
                 is_closed: false,
@@ -116,14 +132,11 @@ impl Socket {
             settled: Notify::new(),
             turns: Turns::default(),
             ending: Notify::new(),
+            peeled: Notify::new(),
             reconfigured: Notify::new(),
             wanted,
         });
-        if !service.add(&socket) {
-            return Err(Errno::MFILE);
-        }
-        tokio::spawn(Arc::clone(&socket).read());
-        Ok((socket, theirs))
+        if service.add(&socket) { Ok((socket, theirs)) } else { Err(Errno::MFILE) }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -151,6 +164,7 @@ impl Socket {
             let mut state = self.state();
             state.is_closed = true;
             state.endings = Endings::NONE;
+            state.departures = Departures::NONE;
             self.stop_listening(&mut state);
             let links = std::mem::take(&mut state.links);
             let links: Vec<_> = links.values().cloned().collect();
@@ -193,17 +207,19 @@ impl Socket {
         }
     }
 
-    /// Hands a message to the program; waits while its queue is full. An error says that the program has closed the socket.
-    pub(super) async fn deliver(&self, head: Head, fragments: &[&[u8]]) -> io::Result<()> {
-        let wanted = self.wanted.load(Ordering::Relaxed);
-        let head = Head { wanted, ..head };
-        self.channel.give_message(&head, fragments).await
-    }
-
-    /// Hands a notification to the program. As in Linux, it comes from the peer that it is about.
-    pub(super) async fn tell(&self, association: i32, peer: Option<SocketAddr>, content: &[&[u8]]) {
-        let head = Head { association, peer, ..Head::of(Kind::Notification) };
-        let _ = self.channel.give_message(&head, content).await;
+    /// Hands a message or a notification to the program; waits while its queue is full. Does nothing, and gives false, if it `belongs` here no
+    /// more by then. An error says that the program has closed the socket.
+    pub(super) async fn deliver(
+        &self,
+        head: Head,
+        fragments: &[&[u8]],
+        belongs: impl Fn() -> bool,
+    ) -> io::Result<bool> {
+        let wanted = match head.kind {
+            Kind::Data => self.wanted.load(Ordering::Relaxed),
+            _ => head.wanted,
+        };
+        self.channel.give_message(&Head { wanted, ..head }, fragments, belongs).await
     }
 }
 

@@ -11,7 +11,7 @@ duration = "40 s"
 
 [[network.disjoint.paths]]
 name = "lossy"
-bottleneck = { rate = "100 Mbit/s", delay = "50 ms", queue = { drop-tail = { packets = 1000 } }, loss = "0.5 %" }
+bottleneck = { rate = "100 Mbit/s", delay = "50 ms", queue = { drop-tail = { packets = 1000 } }, loss = { forward = "0.5 %" } }
 
 [[network.disjoint.paths]]
 name = "clean"

@@ -57,7 +57,7 @@ impl Snapshot<'_> {
             return false;
         }
         let answer = |view: &MeasuredPath, flight| {
-            let delay = self.loss_delay(&view.losses, view.cwnd);
+            let delay = self.loss_delay(path, &view.losses, view.cwnd);
             expected_rtt(view, flight, user_bytes.into()) + delay
         };
         let rtt = match blocking_estimation::is_negligible(&view, others().filter_map(proven_rate))
@@ -193,10 +193,11 @@ impl Snapshot<'_> {
     }
 
     /// What the losses of a path with this congestion window add to its round trip: everything that fits the buffers waits for the
-    /// retransmission, which goes over the path with the lowest RTT.
+    /// retransmission, which goes over the path with the lowest RTT. For a whole unordered message, the next one on `path`, nothing
+    /// waits.
     #[inline]
-    pub(super) fn loss_delay(&self, losses: &LossDelay, cwnd: u64) -> Duration {
-        match losses.is_known() {
+    pub(super) fn loss_delay(&self, path: PathId, losses: &LossDelay, cwnd: u64) -> Duration {
+        match losses.is_known() && self.waits_for_next(path) == Waits::Everything {
             true => self.waits_for_repair(losses, cwnd),
             false => Duration::ZERO,
         }

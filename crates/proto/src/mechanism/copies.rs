@@ -149,8 +149,7 @@ impl Copies {
 
     /// When the latest of the copies without an answer was sent that a SACK covers.
     pub(crate) fn latest_covered(&self, covers: impl Fn(Tsn) -> bool) -> Option<Instant> {
-        let all = self.awaited.into_iter().chain(self.earlier.into_iter().flatten());
-        all.filter(|copy| covers(copy.tsn)).map(|copy| copy.sent_at).max()
+        self.unanswered().filter(|copy| covers(copy.tsn)).map(|copy| copy.sent_at).max()
     }
 
     /// When the path last sent data that was no copy, if it last sent anything at `last_sent`.
@@ -161,8 +160,11 @@ impl Copies {
 
     /// When the copy of the chunk was sent, if it is one of the last without an answer.
     pub(crate) fn sent_at(&self, tsn: Tsn) -> Option<Instant> {
-        let mut all = self.awaited.into_iter().chain(self.earlier.into_iter().flatten());
-        all.find(|copy| copy.tsn == tsn).map(|copy| copy.sent_at)
+        self.unanswered().find(|copy| copy.tsn == tsn).map(|copy| copy.sent_at)
+    }
+
+    fn unanswered(&self) -> impl Iterator<Item = Copy> {
+        self.awaited.into_iter().chain(self.earlier.into_iter().flatten())
     }
 
     /// Whether copies could not measure the path.

@@ -65,8 +65,7 @@ impl Transmitter {
                 cx.probe.on(cx.now, ProbeEvent::ChunkLost { path: id, tsn, detection });
                 path.take_out(tsn, flight_bytes);
                 if rate == LossAccounting::Counts {
-                    path.record.loss_rate.on_lost();
-                    path.record.loss_delay.on_lost();
+                    path.record.on_lost();
                     path.note_lost(cx.now, tsn, outstanding.get(tsn), cause);
                 }
             }

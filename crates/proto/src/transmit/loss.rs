@@ -179,8 +179,7 @@ impl Transmitter {
             };
             if let Some(path) = self.mark_lost(cx.now, tsn, detection.cause()) {
                 cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
-                self.paths[path].record.loss_rate.on_lost();
-                self.paths[path].record.loss_delay.on_lost();
+                self.paths[path].record.on_lost();
                 lost_on.insert(path);
             }
         }
@@ -277,8 +276,7 @@ impl Transmitter {
         let is_lost = self.mark_lost(cx.now, tsn, detection.cause()).is_some();
         if is_lost {
             cx.probe.on(cx.now, ProbeEvent::ChunkLost { path, tsn, detection });
-            self.paths[path].record.loss_rate.on_lost();
-            self.paths[path].record.loss_delay.on_lost();
+            self.paths[path].record.on_lost();
         }
         is_lost
     }

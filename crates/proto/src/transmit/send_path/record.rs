@@ -54,6 +54,14 @@ impl SendRecord {
     }
 }
 
+impl SendRecord {
+    /// A chunk was found lost.
+    pub(crate) fn on_lost(&mut self) {
+        self.loss_rate.on_lost();
+        self.loss_delay.on_lost();
+    }
+}
+
 impl Default for SendRecord {
     fn default() -> Self {
         Self::new()

@@ -211,10 +211,12 @@ impl Transmitter {
         let next = outstanding.next_tsn();
         match sack::validate(cumulative, blocks, outstanding.base(), next) {
             Ok(SackVerdict::Apply) => {}
-            // SACKs over several paths are reordered, and each may name what no other does.
+            // SACKs over several paths are reordered, and each may name what no other does. A peer that does not know yet that
+            // TSNs have begun anew names what it holds above a gap that nobody fills: retransmissions have to go on until it knows.
             Ok(SackVerdict::Stale)
                 if cx.config.policies.stale_sack == StaleSack::SamePath
                     && matches!(report.release, Release::Reported)
+                    && !self.peer.may_lack_answer
                     && sack::validate_blocks(cumulative, blocks, next).is_ok() => {}
             Ok(SackVerdict::Stale) => {
                 self.measure_awaited(cx, report, false);

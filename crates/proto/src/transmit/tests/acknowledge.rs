@@ -366,6 +366,35 @@ fn an_older_nr_sack_acknowledges_what_it_names_for_good_and_changes_nothing_else
     }
 }
 
+/// TSNs began anew above one that is left out, and the peer has the data but not the answer: it names what it holds above a gap
+/// that nobody fills. If that counted, nothing would be sent any more that makes the peer tell when it has the answer.
+#[test]
+fn what_a_peer_names_above_the_gap_of_a_reset_is_outstanding_until_it_has_the_answer() {
+    let mut bench = bench(preset("cmt"), 2);
+    bench.config.policies.stale_sack = StaleSack::SamePath;
+    bench.tx.renumber(tsn(1));
+    bench.tx.peer.may_lack_answer = true;
+    bench.place(&[0, 1]);
+    // (cumulative, kept above it, chunks in flight behind it)
+    for (cumulative, kept, in_flight) in
+        [(tsn(0).previous(), &[(2, 3)][..], 2), (tsn(0), &[(2, 2)], 1), (tsn(2), &[], 0)]
+    {
+        let nr_sack = NrSack {
+            flags: 0,
+            cumulative_tsn_ack: cumulative.0,
+            a_rwnd: 50_000,
+            renegable_blocks: blocks(&[]),
+            non_renegable_blocks: blocks(kept),
+            duplicate_tsns: DuplicateTsns::Borrowed(&[]),
+            reserved: 0,
+        };
+        let (tx, mut cx) = bench.lend();
+        let acked = tx.on_nr_sack(&mut cx, &nr_sack, PathId(0));
+        assert!(!matches!(acked, AckOutcome::Refused(_)), "{acked:?}");
+        assert_eq!(bench.tx.outstanding.in_flight_count(), in_flight, "{cumulative:?}");
+    }
+}
+
 #[test]
 fn a_shutdown_acknowledges_and_says_nothing_of_gaps_and_window() {
     let mut bench = bench(preset("cmt"), 2);

@@ -215,8 +215,8 @@ impl Copies {
     }
 
     /// A chunk left the path for another one: what stays on its way is a copy, sent before the other transmission.
-    pub(crate) fn on_left(&mut self, tsn: Tsn, sent_at: Instant, bytes: u32) {
-        let copy = Copy { tsn, sent_at, bytes, acked_at: None, answer: CopyAnswer::FirstAck };
+    pub(crate) fn on_left(&mut self, tsn: Tsn, sent_at: Instant, bytes: u32, answer: CopyAnswer) {
+        let copy = Copy { tsn, sent_at, bytes, acked_at: None, answer };
         let earlier = match self.awaited {
             None => return self.awaited = Some(copy),
             Some(awaited) if awaited.sent_at > sent_at => copy,

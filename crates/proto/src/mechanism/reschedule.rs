@@ -102,6 +102,8 @@ pub(crate) struct ChunkView {
     pub(crate) age: Duration,
     /// Round-trip time of the path of that transmission.
     pub(crate) its_rtt: Duration,
+    /// How much later than that its answer may come: round trips vary.
+    pub(crate) allowed: Duration,
     /// Round-trip time of the path that would take it.
     pub(crate) new_rtt: Duration,
     /// Time until the other paths have filled the buffers, if the chunk stays missing.
@@ -139,13 +141,14 @@ fn may_move_by_the_paper(chunk: &ChunkView) -> bool {
         && (!chunk.was_rescheduled || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
 }
 
-/// Whether leaving the chunk on its path has a cost: it is late there, or will be acknowledged after the buffers are
-/// full, and the other path answers sooner. Moving it for less costs the capacity of the path that it leaves. A chunk
+/// Whether leaving the chunk on its path has a cost: it is later there than round trips vary, or than the buffers have room for
+/// what waits for it, or it will be acknowledged after the buffers are full, and the other path answers sooner. Moving it for less costs the capacity of the path that it leaves. A chunk
 /// that was lost before may be lost again, and moves to a slower path, too.
 fn stalls(chunk: &ChunkView) -> bool {
     let remaining = chunk.its_rtt - chunk.age;
+    let is_late = chunk.age >= chunk.its_rtt + chunk.allowed.min(chunk.until_full - chunk.new_rtt);
     let gains = chunk.transmissions > 1 || remaining > chunk.new_rtt;
-    remaining.is_zero() || gains && remaining > chunk.until_full
+    is_late || gains && remaining > chunk.until_full
 }
 
 /// What the path pays that a chunk leaves.

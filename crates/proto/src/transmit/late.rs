@@ -1,6 +1,5 @@
 //! The end of what there is to send: chunks that arrive earlier if another path sends them again.
 
-use super::blocking::measured_path;
 use super::decide::{Decision, What};
 use super::outstanding::{History, OutstandingChunk};
 use super::packet_builder::PacketBuilder;
@@ -9,7 +8,7 @@ use super::tail::is_answered_at_once;
 use super::{SendCx, Transmitter};
 use crate::config::{DataCopies, TailReinjection};
 use crate::mechanism::blocking_estimation::expected_rtt;
-use crate::mechanism::copies;
+use crate::mechanism::copies::{self, CopyAnswer};
 use crate::mechanism::tail_reinjection::{self, LateChunk};
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
@@ -148,7 +147,7 @@ impl Transmitter {
 
     /// Time until a chunk sent next on the path would be answered, as far as its round trip is known.
     pub(super) fn answer_time(&self, path: &SendPath, now: Instant) -> Option<Duration> {
-        match measured_path(path, now) {
+        match self.measured(path, now) {
             Some(view) => Some(expected_rtt(&view, path.on_the_way(now), self.max_fragment.into())),
             None => path.rtt.srtt(),
         }
@@ -217,9 +216,17 @@ impl Transmitter {
         let answer = self.answer_time(path, now).unwrap_or(path.rtt.rto());
         let path = &mut self.paths[old];
         path.leave_behind(now, sent_at, bytes, now + answer);
-        if cx.config.policies.data_copies == DataCopies::On && path.rtt.of_data().is_none() {
-            path.spread_mut().copies.on_left(tsn, sent_at, bytes);
+        if cx.config.policies.data_copies == DataCopies::Off {
+            return;
         }
+        // It may be late because the path has become slower: if what it leaves behind measured nothing, all that follows would be
+        // late, too, and leave.
+        let answer = match path.rtt.of_data() {
+            None => CopyAnswer::FirstAck,
+            Some(_) if path.timed == Some(tsn) => CopyAnswer::Nothing,
+            Some(_) => return,
+        };
+        path.spread_mut().copies.on_left(tsn, sent_at, bytes, answer);
     }
 
     /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new

@@ -104,6 +104,7 @@ impl Snapshot<'_> {
             transmissions: chunk.transmissions,
             age: self.now.since(chunk.sent_at),
             its_rtt: self.tx.paths[chunk.path].rtt.expected(),
+            allowed: self.tx.paths[chunk.path].lateness_allowed(),
             new_rtt: path.rtt.expected(),
             until_full: self.until_full(chunk.path),
             new_path: self.tx.state_of(path, self.now),

@@ -127,7 +127,7 @@ fn the_answer_to_an_earlier_copy_measures_that_one() {
 #[test]
 fn of_two_transmissions_of_one_chunk_the_first_is_answered_first() {
     let mut copies = Copies::default();
-    copies.on_left(Tsn(1), at(0), 1000);
+    copies.on_left(Tsn(1), at(0), 1000, CopyAnswer::FirstAck);
     copies.on_sent(at(60), Tsn(1), 1000, LEAST_RATE, CopyAnswer::FirstAck);
     let mut duplicate =
         |ms| copies.on_sack(at(ms), Duration::from_millis(10), true, |tsn| tsn == Tsn(1), |_| true);
@@ -262,7 +262,7 @@ fn what_is_left_behind_is_a_copy() {
         let mut copies = Copies::default();
         let rto = Duration::from_millis(300);
         for tsn in [1, 2] {
-            copies.on_left(Tsn(tsn), at(0), 1000);
+            copies.on_left(Tsn(tsn), at(0), 1000, CopyAnswer::FirstAck);
         }
         assert!(!copies.may_measure(at(300), rto, None), "its answer is awaited: {what}");
         assert!(!copies.is_given_up(), "{what}");
@@ -280,9 +280,9 @@ fn what_is_left_behind_is_a_copy() {
 fn what_left_before_a_copy_is_not_the_latest() {
     let mut copies = Copies::default();
     copies.on_sent(at(8), Tsn(3), 1000, u64::MAX, CopyAnswer::FirstAck);
-    copies.on_left(Tsn(1), at(0), 1000);
+    copies.on_left(Tsn(1), at(0), 1000, CopyAnswer::FirstAck);
     assert_eq!(copies.awaits(), Some(Tsn(3)));
-    copies.on_left(Tsn(4), at(9), 1000);
+    copies.on_left(Tsn(4), at(9), 1000, CopyAnswer::FirstAck);
     assert_eq!(copies.awaits(), Some(Tsn(4)));
     assert_eq!(copies.sent_at(Tsn(1)), Some(at(0)));
 }

@@ -6,6 +6,7 @@ use alloc::collections::VecDeque;
 use super::SendPath;
 use crate::congestion::{Controller, GroupView, SpuriousLoss};
 use crate::mechanism::reordering::{Reordering, RoundTrips, Transmission};
+use crate::mechanism::tail_reinjection;
 use crate::probe::TransmissionCause;
 use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::loss_log::{LossLog, LostChunk};
@@ -73,6 +74,11 @@ impl SendPath {
     /// The reordering window, where it adapts.
     pub(crate) fn reordering_window(&self) -> Option<Duration> {
         self.arrivals().map(|arrivals| arrivals.order.window(self.round_trips()))
+    }
+
+    /// How much later than its round-trip time an answer may come.
+    pub(crate) fn lateness_allowed(&self) -> Duration {
+        tail_reinjection::allowed(self.rtt.srtt().unwrap_or_default(), self.reordering_window())
     }
 
     /// The SACK has acknowledged all that it does. Returns whether the path has sent anything of which it tells.

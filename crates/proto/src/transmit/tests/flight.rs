@@ -1,8 +1,9 @@
 //! What leaves the flight of a path, and what becomes of its timer then.
 
 use super::*;
+use crate::Duration;
 use crate::PathId;
-use crate::config::{OldPathPays, Preset, RescheduleSide};
+use crate::config::{DataCopies, OldPathPays, Preset, RescheduleSide};
 use crate::probe::TransmissionCause::{FastRetransmission, TimerRetransmission};
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::told;
@@ -88,6 +89,29 @@ fn blocked(places: &[u8], pays: OldPathPays) -> Bench {
     bench.place(places);
     bench.wait(20);
     bench
+}
+
+/// What it left behind arrives after 500 ms and measures the path, which has become slower; without that, each of the next ones would
+/// be late, too.
+#[test]
+fn a_chunk_that_moves_still_measures_the_path_that_it_leaves() {
+    for (data_copies, samples) in [(DataCopies::On, &[(0, 500)][..]), (DataCopies::Off, &[])] {
+        let mut bench = blocked(&[0, 1, 1, 1], OldPathPays::ChunkSize);
+        bench.config.policies.data_copies = data_copies;
+        bench.sack(&Answer::of(0).gaps(&[(1, 3)]).over(1));
+        let sent = bench.flush();
+        assert_eq!((sent[0].path, &sent[0].chunks[..]), (1, &[0][..]));
+        bench.wait(20);
+        bench.sack(&Answer::of(4).over(1));
+        bench.trace();
+        bench.wait(460);
+        bench.sack(&Answer { twice: [0].into(), ..Answer::of(4).over(0) });
+        assert_eq!(bench.samples(), samples);
+        assert_eq!(
+            bench.path(0).rtt.srtt().unwrap() > Duration::from_millis(400),
+            !samples.is_empty()
+        );
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@
 //!
 //! BLEST assumes that the lower-RTT path could send its congestion window per round trip. But the window of a blocked
 //! path never grew to the size that it would have alone, so here the window counts only if a queue shows that the path
-//! is full.
+//! is full. And where a path carries next to nothing beside another one, ordered data does not wait for it before the
+//! transfer has lasted long enough, even if there is room for all that would wait.
 
 use crate::mechanism::loss_delay::LossDelay;
 use crate::types::{NANOS_PER_SECOND, mul_div};
@@ -21,6 +22,10 @@ pub(crate) const MOST_TRIES: u64 = 10;
 
 /// A path that carries less than this part of another one has to be able to lose a packet without stopping that one.
 const NEGLIGIBLE: u128 = 32;
+
+/// Once data was sent for so many times as long as such a path delays what waits for it, this delay is forgotten beside what the
+/// path brings.
+const REPAYS_AFTER: u64 = 100;
 
 /// How much lower the RTT of a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +70,8 @@ pub(crate) struct MeasuredPath {
     pub(crate) answer: Duration,
     /// What losses add to a round trip.
     pub(crate) losses: LossDelay,
+    /// Bytes that wait for a lost chunk, where there are so many.
+    pub(crate) dependents: u64,
     /// Bytes of its largest chunk.
     pub(crate) chunk: u64,
 }
@@ -98,7 +105,7 @@ impl MeasuredPath {
 
     /// What a buffer of this size lets it send at most, in bytes per second.
     fn buffer_rate(&self, buffer: u64) -> u128 {
-        let chunks = buffer.min(self.cwnd) / self.chunk.max(1);
+        let chunks = buffer.min(self.cwnd).min(self.dependents) / self.chunk.max(1);
         let rtt = self.smallest_rtt + self.losses.of(self.srtt, chunks);
         u128::from(buffer) * NANOS_PER_SECOND / u128::from(rtt.as_nanos().max(1))
     }
@@ -276,6 +283,13 @@ pub(crate) fn is_negligible(path: &MeasuredPath, mut others: impl Iterator<Item 
     }
     let own = path.proven().saturating_mul(NEGLIGIBLE);
     others.any(|other| own < other)
+}
+
+/// Whether what a negligible path brings repays that all later data waits for what it carries, however large the buffers are. A
+/// transfer that has lasted for so long (`busy`) is expected to go on for as long again, and if it ends now, it has lost a
+/// hundredth at most.
+pub(crate) fn repays(rtt: Duration, busy: Duration) -> bool {
+    rtt * REPAYS_AFTER <= busy
 }
 
 /// Whether other paths with lower RTTs would fill the buffer while the chunk is on its way.

@@ -93,6 +93,7 @@ mod tests {
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
         losses: LossDelay::new(),
+        dependents: u64::MAX,
         chunk: 1000,
     };
 

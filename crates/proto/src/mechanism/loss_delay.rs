@@ -5,7 +5,11 @@
 //! probability follows from the share of rounds of the path in which something was lost, and from the chunks that it
 //! carried in a round. Several losses in one round cost no more than one.
 //!
+//! Of unordered messages, only those wait that lost a chunk: then the window is a message.
+//!
 //! No paper describes it. Ferlin et al. 2016 ("BLEST", section III) assume that no chunk is lost.
+
+use polypath_wire::DataFlags;
 
 use crate::{Duration, Instant};
 
@@ -90,6 +94,48 @@ impl LossDelay {
     }
 }
 
+/// What waits for a chunk that is lost, from the last one that was sent for the first time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Dependents {
+    bytes: u64,
+    /// Bytes of the unordered message that is being sent.
+    message: u64,
+}
+
+impl Dependents {
+    /// As for ordered messages.
+    pub(crate) const fn new() -> Self {
+        Self { bytes: u64::MAX, message: 0 }
+    }
+
+    /// A chunk was sent for the first time.
+    #[inline]
+    pub(crate) fn on_new(&mut self, flags: DataFlags, user_bytes: u32) {
+        if !flags.contains(DataFlags::UNORDERED) {
+            self.bytes = u64::MAX;
+            return;
+        }
+        if flags.contains(DataFlags::BEGIN) {
+            self.message = 0;
+        }
+        self.message = self.message.saturating_add(user_bytes.into());
+        self.bytes = match (flags.contains(DataFlags::END), self.bytes) {
+            // Delivered as it comes.
+            (true, _) if flags.contains(DataFlags::BEGIN) => 0,
+            (true, _) | (false, u64::MAX) => self.message,
+            // The one before tells how long it becomes.
+            (false, before) => before.max(self.message),
+        };
+    }
+
+    /// Bytes that wait until a lost chunk is repaired, if there are that many: 0 for a whole unordered message, all for ordered
+    /// ones.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +198,32 @@ mod tests {
         assert!((47..=55).contains(&delay), "{delay}");
         let long_ago = after((0..200).map(|round| round < 20));
         assert_eq!(adds(&long_ago, 50), 0);
+    }
+
+    #[test]
+    fn ordered_messages_wait_for_each_other_and_unordered_ones_for_their_own_chunks() {
+        let [begin, end, unordered] = [DataFlags::BEGIN, DataFlags::END, DataFlags::UNORDERED];
+        let mut dependents = Dependents::new();
+        assert_eq!(dependents.bytes(), u64::MAX);
+        for (flags, bytes) in [
+            (begin | end, u64::MAX),
+            (begin | end | unordered, 0),
+            // Three chunks; from the second message on it is known how long they are.
+            (begin | unordered, 100),
+            (unordered, 200),
+            (end | unordered, 300),
+            (begin | unordered, 300),
+            (unordered, 300),
+            (unordered, 300),
+            (unordered, 400),
+            (end | unordered, 500),
+            (begin | end, u64::MAX),
+            (begin | unordered, 100),
+            (end | unordered, 200),
+        ] {
+            dependents.on_new(flags, 100);
+            assert_eq!(dependents.bytes(), bytes, "{flags:?}");
+        }
     }
 
     #[test]

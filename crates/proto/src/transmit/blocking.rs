@@ -37,7 +37,7 @@ impl Snapshot<'_> {
         let tx = self.tx;
         let own = &tx.paths[path];
         let others = || tx.paths.among(self.usable).filter(|it| it.id != path);
-        let Some(view) = measured_path(own, self.now) else {
+        let Some(view) = tx.measured(own, self.now) else {
             // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
             // acknowledgements took another path, it has to be tried.
             let is_probed = own.flight > 0 || self.book[path].heartbeat.outstanding.is_some();
@@ -57,11 +57,12 @@ impl Snapshot<'_> {
             return false;
         }
         let answer = |view: &MeasuredPath, flight| {
-            let delay = self.loss_delay(path, &view.losses, view.cwnd);
+            let delay = self.loss_delay(&view.losses, view.cwnd);
             expected_rtt(view, flight, user_bytes.into()) + delay
         };
-        let rtt = match blocking_estimation::is_negligible(&view, others().filter_map(proven_rate))
-        {
+        let is_negligible =
+            blocking_estimation::is_negligible(&view, others().filter_map(proven_rate));
+        let rtt = match is_negligible {
             true => own.rtt.rto().max(view.srtt),
             false => answer(&view, own.on_the_way(self.now)),
         };
@@ -70,13 +71,24 @@ impl Snapshot<'_> {
         let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
         let carries_data = |it: &&SendPath| !tx.rests(it.id, self.usable);
         for it in others().filter(is_lower).filter(carries_data) {
-            let Some(view) = measured_path(it, self.now) else { continue };
+            let Some(view) = tx.measured(it, self.now) else { continue };
             faster.push(MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view });
         }
         if faster.is_empty() {
             return false;
         }
         let waits = self.waits_for_next(path);
+        let busy = self.now.since(tx.busy_since);
+        // Where another one is as slow, all waits for that one.
+        let quicker =
+            |it: &SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, view.srtt));
+        if is_negligible
+            && waits == Waits::Everything
+            && !blocking_estimation::repays(view.srtt, busy)
+            && others().filter(carries_data).all(quicker)
+        {
+            return true;
+        }
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
         // The TSNs above a gap are counted, whether their data waits for it or not.
         let span =
@@ -99,7 +111,7 @@ impl Snapshot<'_> {
             let flight = path.on_the_way(self.now);
             LoadedPath { path: view, flight, wait: self.wait_for(path) }
         };
-        let Some(view) = quickest_path(own, self.now).map(|view| load(own, view)) else {
+        let Some(view) = self.tx.quickest(own, self.now).map(|view| load(own, view)) else {
             return false;
         };
         let others = self.tx.paths.among(self.usable).filter(|it| {
@@ -107,7 +119,7 @@ impl Snapshot<'_> {
             let is_awake = it.cwnd_admits() || it.flight > 0;
             it.id != own.id && is_awake && !self.keeps_off(it) && !self.is_kept_from(it.id, chunk)
         });
-        let others = others.filter_map(|it| Some(load(it, measured_path(it, self.now)?)));
+        let others = others.filter_map(|it| Some(load(it, self.tx.measured(it, self.now)?)));
         let remains = self.tx.queue.waiting();
         earliest_completion::completes_sooner(&view, chunk.into(), remains, others)
     }
@@ -141,7 +153,7 @@ impl Snapshot<'_> {
             .paths
             .among(self.usable)
             .filter(|it| it.id != own.id && it.cwnd_admits() && !self.keeps_off(it))
-            .filter_map(|it| measured_path(it, self.now))
+            .filter_map(|it| self.tx.measured(it, self.now))
             .any(|other| arrival(&other) < own_arrival)
     }
 
@@ -172,7 +184,7 @@ impl Snapshot<'_> {
         let limit = self.span_bytes(tx.max_fragment);
         let buffer = tx.queue.limit().min(tx.receive_buffer()).min(limit);
         let views =
-            tx.paths.among(self.usable).filter_map(|it| Some((it, measured_path(it, self.now)?)));
+            tx.paths.among(self.usable).filter_map(|it| Some((it, tx.measured(it, self.now)?)));
         let (best, view) = views.max_by_key(|(_, view)| view.alone(buffer))?;
         let pays = slow.id != best.id
             && best.cwnd_admits()
@@ -192,12 +204,11 @@ impl Snapshot<'_> {
         next.is_some_and(|user_bytes| !self.admits_new(path, user_bytes))
     }
 
-    /// What the losses of a path with this congestion window add to its round trip: everything that fits the buffers waits for the
-    /// retransmission, which goes over the path with the lowest RTT. For a whole unordered message, the next one on `path`, nothing
-    /// waits.
+    /// What the losses of a path with this congestion window add to its round trip: what fits the buffers and depends on a lost chunk
+    /// waits for the retransmission, which goes over the path with the lowest RTT.
     #[inline]
-    pub(super) fn loss_delay(&self, path: PathId, losses: &LossDelay, cwnd: u64) -> Duration {
-        match losses.is_known() && self.waits_for_next(path) == Waits::Everything {
+    pub(super) fn loss_delay(&self, losses: &LossDelay, cwnd: u64) -> Duration {
+        match losses.is_known() {
             true => self.waits_for_repair(losses, cwnd),
             false => Duration::ZERO,
         }
@@ -206,7 +217,7 @@ impl Snapshot<'_> {
     fn waits_for_repair(&self, losses: &LossDelay, cwnd: u64) -> Duration {
         let tx = self.tx;
         let wanted = tx.queue.waiting() + tx.outstanding.in_flight_user_bytes();
-        let window = wanted.min(self.buffer_that_blocks()).min(cwnd);
+        let window = wanted.min(self.buffer_that_blocks()).min(cwnd).min(tx.dependents.bytes());
         let srtts = tx.paths.among(self.usable).filter_map(|path| path.rtt.srtt());
         let repair = srtts.min().unwrap_or_default();
         losses.of(repair, window / u64::from(tx.max_fragment.max(1)))
@@ -294,38 +305,42 @@ fn known_rate(known: MeasuredRate) -> KnownRate {
     KnownRate { bytes_per_second, is_final: known.is_final }
 }
 
-/// What is known of a path, once data has measured it: what small control chunks meet says little.
-pub(super) fn measured_path(path: &SendPath, now: Instant) -> Option<MeasuredPath> {
-    Some(path_with(path, path.rtt.of_data()?, now))
-}
+impl Transmitter {
+    /// What is known of a path, once data has measured it: what small control chunks meet says little.
+    pub(super) fn measured(&self, path: &SendPath, now: Instant) -> Option<MeasuredPath> {
+        Some(self.with_rtt(path, path.rtt.of_data()?, now))
+    }
 
-/// The same of a path that data has not measured, as far as control chunks tell: data takes at least as long.
-fn quickest_path(path: &SendPath, now: Instant) -> Option<MeasuredPath> {
-    let control = path.rtt.srtt().zip(path.rtt.smallest())?;
-    Some(path_with(path, path.rtt.of_data().unwrap_or(control), now))
-}
+    /// The same of a path that data has not measured, as far as control chunks tell: data takes at least as long.
+    fn quickest(&self, path: &SendPath, now: Instant) -> Option<MeasuredPath> {
+        let control = path.rtt.srtt().zip(path.rtt.smallest())?;
+        Some(self.with_rtt(path, path.rtt.of_data().unwrap_or(control), now))
+    }
 
-/// With this round-trip time, smoothed and the smallest.
-fn path_with(
-    path: &SendPath,
-    (srtt, smallest_rtt): (Duration, Duration),
-    now: Instant,
-) -> MeasuredPath {
-    let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
-    let (rate, bottleneck) = (path.delivery_rate().map(known_rate), path.links_pass_on());
-    let carries =
-        rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second).or(bottleneck);
-    MeasuredPath {
-        cwnd,
-        ssthresh,
-        srtt,
-        smallest_rtt,
-        serialisation: path.rtt.serialisation(),
-        rate,
-        bottleneck,
-        backlog: path.backlog_behind(now, carries),
-        answer: Duration::ZERO,
-        losses: path.record.loss_delay,
-        chunk: path.max_chunk_payload().into(),
+    /// With this round-trip time, smoothed and the smallest.
+    fn with_rtt(
+        &self,
+        path: &SendPath,
+        (srtt, smallest_rtt): (Duration, Duration),
+        now: Instant,
+    ) -> MeasuredPath {
+        let (cwnd, ssthresh) = (path.congestion.cwnd, path.congestion.ssthresh);
+        let (rate, bottleneck) = (path.delivery_rate().map(known_rate), path.links_pass_on());
+        let carries =
+            rate.filter(|rate| rate.is_final).map(|rate| rate.bytes_per_second).or(bottleneck);
+        MeasuredPath {
+            cwnd,
+            ssthresh,
+            srtt,
+            smallest_rtt,
+            serialisation: path.rtt.serialisation(),
+            rate,
+            bottleneck,
+            backlog: path.backlog_behind(now, carries),
+            answer: Duration::ZERO,
+            losses: path.record.loss_delay,
+            dependents: self.dependents.bytes(),
+            chunk: path.max_chunk_payload().into(),
+        }
     }
 }

@@ -227,6 +227,9 @@ impl Transmitter {
         let flight_bytes = flight_bytes(counted, kind, user_bytes);
         self.zero_window.on_sent();
         let (stream, number, ppid) = (next.stream, next.number, next.ppid);
+        if self.outstanding.is_empty() {
+            self.busy_since = cx.now;
+        }
         let tsn = self.outstanding.next_tsn();
         let payload = next.payload.clone();
         let chunk = match kind {
@@ -263,6 +266,7 @@ impl Transmitter {
         if matches!(next.reliability, Reliability::Priority(_)) {
             self.note_sent(tsn);
         }
+        self.dependents.on_new(flags, user_bytes);
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::New);
         let is_one_of_several = self.paths.is_several();
         let path = &mut self.paths[path];

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 
-use super::blocking::measured_path;
 use super::{SendCx, Transmitter};
 use crate::config::{GoodputGuarding, PathOrder};
 use crate::mechanism::goodput_guard::{BestPath, Finding, GoodputGuard, GuardView};
@@ -49,7 +48,7 @@ impl Transmitter {
         let buffer = self.queue.limit().min(self.receive_buffer());
         let tried = self.guard.as_ref().map_or(PathSet::EMPTY, |guard| guard.tried());
         let measured = self.paths.among(usable.without(tried)).filter_map(|path| {
-            let view = measured_path(path, cx.now)?;
+            let view = self.measured(path, cx.now)?;
             let alone = view.at_most_alone(buffer)?;
             Some(BestPath { path: path.id, alone, srtt: view.srtt })
         });

@@ -74,6 +74,7 @@ use crate::congestion::burst::LimitAfterRepair;
 use crate::congestion::recovery::FastRecovery;
 use crate::extension::ecn::reaction::Reactions;
 use crate::mechanism::goodput_guard::GoodputGuard;
+use crate::mechanism::loss_delay::Dependents;
 use crate::mechanism::peer_limit::PeerLimit;
 use crate::mechanism::tail_reinjection::SearchPoint;
 use crate::paths::PathBook;
@@ -195,6 +196,10 @@ pub(crate) struct Transmitter {
     pub(crate) last_served: u8,
     /// Path that carried new data last.
     pub(crate) last_new: u8,
+    /// When data was sent that followed on nothing outstanding.
+    busy_since: Instant,
+    /// What would wait for the last new chunk.
+    dependents: Dependents,
     /// What the user waits for.
     demand: Demand,
     /// Search for chunks that would arrive earlier on another path.
@@ -235,6 +240,8 @@ impl Transmitter {
             transmissions: 0,
             last_served: u8::MAX,
             last_new: u8::MAX,
+            busy_since: Instant::ZERO,
+            dependents: Dependents::new(),
             demand: Demand::default(),
             tail_search: SearchPoint::new(initial_tsn),
             dry_told: true,

@@ -18,6 +18,7 @@ const FULL: MeasuredPath = MeasuredPath {
     backlog: Duration::ZERO,
     answer: Duration::ZERO,
     losses: LossDelay::new(),
+    dependents: u64::MAX,
     chunk: 1000,
 };
 
@@ -66,6 +67,7 @@ fn who_is_a_little_quicker_has_to_have_the_window() {
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
         losses: LossDelay::new(),
+        dependents: u64::MAX,
         chunk: 1000,
     };
     let grown = MeasuredPath { cwnd: 100_000, ..held_up };
@@ -116,6 +118,7 @@ fn where_the_limits_are() {
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
         losses: LossDelay::new(),
+        dependents: u64::MAX,
         chunk: 1000,
     };
     for (rtt_us, lead) in
@@ -144,6 +147,7 @@ fn a_path_is_as_slow_as_what_is_on_it() {
         backlog: Duration::ZERO,
         answer: Duration::ZERO,
         losses: LossDelay::new(),
+        dependents: u64::MAX,
         chunk: 1000,
     };
     for (flight, expected) in
@@ -234,6 +238,39 @@ fn a_path_is_negligible_beside_thirty_two_times_its_rate() {
     ] {
         assert_eq!(is_negligible(&own, [other.proven()].into_iter()), expected, "{what}");
     }
+}
+
+#[test]
+fn a_negligible_path_repays_its_delay_when_it_is_a_hundredth_of_the_transfer() {
+    assert!(!repays(ms(500), ms(49_999)));
+    assert!(repays(ms(500), ms(50_000)));
+    assert!(!repays(Duration::MAX, ms(50_000)));
+}
+
+/// What waits for a lost chunk is less than the window where messages are unordered.
+#[test]
+fn losses_slow_a_path_down_by_what_waits_for_them() {
+    let mut losses = LossDelay::new();
+    for round in 1..200u64 {
+        if round % 4 == 0 {
+            losses.on_lost();
+        }
+        losses.on_delivered(Instant::ZERO + ms(100) * round, ms(100), 50);
+    }
+    let path = |dependents| MeasuredPath {
+        rate: delivers(u64::MAX, true),
+        srtt: ms(100),
+        smallest_rtt: ms(100),
+        cwnd: 100_000,
+        chunk: 1000,
+        losses,
+        dependents,
+        ..FULL
+    };
+    let alone = |dependents| path(dependents).at_most_alone(100_000).unwrap();
+    assert_eq!(alone(0), 1_000_000, "a window per round trip");
+    assert!((650_000..750_000).contains(&alone(u64::MAX)), "two of five windows wait");
+    assert!((950_000..1_000_000).contains(&alone(2000)), "a message of two chunks hardly ever");
 }
 
 #[test]

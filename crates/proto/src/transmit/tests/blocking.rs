@@ -2,20 +2,34 @@
 
 use std::boxed::Box;
 
+use polypath_wire::{Payload, VirtualPayload};
+
 use super::*;
-use crate::Duration;
 use crate::config::{
     BlockingEstimation, BufferSize, BufferSplit, DataCopies, EarliestCompletion, Pacing, PathOrder,
     Preset, RescheduleSide, TailReinjection,
 };
 use crate::mechanism::blocking_estimation::MOST_TRIES;
 use crate::mechanism::goodput_guard::GoodputGuard;
+use crate::transmit::Reliability;
 use crate::transmit::decide::What;
+use crate::{Delivery, Duration, OutgoingMessage};
 
 /// Path 0 has 20 ms, and its window is full; path 1 is free and has this round-trip time. The send buffer has room for
 /// this many packets.
 fn bench(estimation: BlockingEstimation, order: PathOrder, slow_ms: u64, packets: u32) -> Bench {
-    let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+    let mut bench = with_nothing_to_send(estimation, order, packets);
+    bench.shape(0, 20, 20, 20);
+    bench.shape(1, 20, 20, slow_ms);
+    bench.send(2);
+    bench.has_more();
+    let path = bench.path(0);
+    path.flight = path.congestion.cwnd;
+    bench
+}
+
+fn with_nothing_to_send(estimation: BlockingEstimation, order: PathOrder, packets: u32) -> Bench {
+    Bench::tuned(Preset::Recommended, 2, |config| {
         config.policies.blocking_estimation = estimation;
         config.policies.earliest_completion = EarliestCompletion::Off;
         config.policies.path_order = order;
@@ -25,14 +39,7 @@ fn bench(estimation: BlockingEstimation, order: PathOrder, slow_ms: u64, packets
         config.policies.buffer_split = BufferSplit::None;
         config.policies.send_buffer = BufferSize::Bytes;
         config.send_buffer_bytes = u64::from(packets * FULL);
-    });
-    bench.shape(0, 20, 20, 20);
-    bench.shape(1, 20, 20, slow_ms);
-    bench.send(2);
-    bench.has_more();
-    let path = bench.path(0);
-    path.flight = path.congestion.cwnd;
-    bench
+    })
 }
 
 #[test]
@@ -62,6 +69,33 @@ fn a_chunk_waits_for_the_faster_path_only_where_it_would_block_the_buffer() {
 }
 
 /// The faster path would fill the buffer meanwhile; but it carries no data of its own.
+/// Path 1 carries an eightieth of path 0, and the buffer has room for all that would wait for it.
+#[test]
+fn ordered_data_does_not_wait_for_a_path_that_brings_next_to_nothing() {
+    let slow = Some((1, What::New(FULL)));
+    for (what, packets, slow_ms, busy, delivery, expected) in [
+        ("at the beginning", 5, 40, Duration::ZERO, Delivery::Ordered, None),
+        ("much later", 5, 40, Duration::from_secs(4), Delivery::Ordered, slow),
+        ("nothing waits", 5, 40, Duration::ZERO, Delivery::Unordered, slow),
+        ("it brings something", 20, 40, Duration::ZERO, Delivery::Ordered, slow),
+        ("it is no slower", 3, 20, Duration::ZERO, Delivery::Ordered, slow),
+    ] {
+        let mut bench = with_nothing_to_send(BlockingEstimation::On, PathOrder::LowestSrtt, 60_000);
+        bench.shape(0, 200, 200, 20);
+        bench.shape(1, packets, packets, slow_ms);
+        let path = bench.path(0);
+        path.flight = path.congestion.cwnd;
+        let payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: FULL });
+        let message = OutgoingMessage { delivery, ..OutgoingMessage::from_payload(0, payload) };
+        bench.send_message(message, Reliability::Full).1.unwrap();
+        bench.has_more();
+        bench.tx.advertised_window = 1 << 30;
+        bench.tx.busy_since = bench.now;
+        bench.wait(busy.as_millis());
+        assert_eq!(bench.choice(), expected, "{what}");
+    }
+}
+
 #[test]
 fn nobody_waits_for_a_path_that_rests() {
     let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, 30);

@@ -51,6 +51,7 @@ pub(crate) unsafe fn addresses(mut from: *const u8, count: c_int) -> Outcome<Vec
             let size = match family {
                 address::INET => address::INET_BYTES,
                 address::INET6 => address::INET6_BYTES,
+                address::CONN => address::CONN_BYTES,
                 _ => return Err(Fault(libc::EINVAL)),
             };
             let bytes = std::slice::from_raw_parts(from, size);

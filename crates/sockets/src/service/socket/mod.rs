@@ -62,6 +62,8 @@ pub(super) struct Socket {
 pub(super) struct State {
     pub(super) options: Options,
     port: Option<Arc<BoundPort>>,
+    /// The port that it is to have, as soon as it is known which lower layer it uses.
+    wished_port: u16,
     /// Local addresses that it is bound to; none means all of its family.
     addresses: Vec<IpAddr>,
     backlog: Option<usize>,
@@ -105,7 +107,8 @@ impl Socket {
         options: Options,
     ) -> Result<(Arc<Self>, OwnedFd), Errno> {
         let id = service.draw_id().ok_or(Errno::IO)?;
-        let name = SocketName { id, style, is_ipv6 };
+        let is_carried = service.network.is_carried();
+        let name = SocketName { id, style, is_ipv6, is_carried };
         let (channel, theirs) = Channel::pair(name).map_err(|error| errno_of(&error))?;
         let wanted = AtomicU8::new(options.wanted());
         let socket = Arc::new(Self {
@@ -116,6 +119,7 @@ impl Socket {
             state: Mutex::new(State {
                 options,
                 port: None,
+                wished_port: 0,
                 addresses: Vec::new(),
                 backlog: None,
                 accepts: false,

@@ -1,7 +1,7 @@
 /* Two AF_CONN sockets of one program, which carries their packets itself (usrsctp's API): it hands packets in from within its callback and
  * from several threads, with garbage among them, and calls back into the library meanwhile.
  *
- * carried [nothreads]: with `nothreads`, the library may call the program only within usrsctp_handle_timers() and usrsctp_conninput(). */
+ * carried [nothreads]: with `nothreads`, the library may call the program only within usrsctp_handle_timers(), usrsctp_conninput() and usrsctp_close(). */
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -38,12 +38,14 @@ struct end {
     struct end *other;
     struct socket *socket;
     size_t bytes;
-    size_t notifications;
+    atomic_size_t notifications;
     atomic_int is_over;
+    /* It is aborted, and closed: its memory could be another's. */
+    atomic_int is_gone;
     unsigned char next;
 };
 
-static struct end ends[PAIRS][2], stranger;
+static struct end ends[PAIRS][2], aborting[2], stranger;
 static atomic_int is_done, inputs;
 static atomic_long packets, calls;
 static int has_threads = 1;
@@ -64,11 +66,20 @@ static void hand_in(void *address, const void *packet, size_t length)
     inputs++;
 }
 
+static void close_socket(struct socket *socket)
+{
+    int before = is_within;
+    is_within = 1;
+    usrsctp_close(socket);
+    is_within = before;
+}
+
 static int output(void *address, void *packet, size_t length, uint8_t tos, uint8_t set_df)
 {
     (void)tos, (void)set_df;
     check_caller();
     struct end *end = address;
+    CHECK(!end->is_gone);
     CHECK(end->other != NULL && length >= 12 && length <= PATH_MTU);
     /* A question to the stack, whose packet this is. */
     if (packets++ % 16 == 0 && end->socket != NULL) {
@@ -90,7 +101,7 @@ static int receive(struct socket *socket, union sctp_sockstore from, void *data,
     struct end *end = ulp_info;
     if (data == NULL) {
         if (!end->is_over++)
-            usrsctp_close(socket);
+            close_socket(socket);
         return 1;
     }
     if (flags & MSG_NOTIFICATION) {
@@ -187,7 +198,7 @@ static void connect_pair(struct end *client, struct end *server)
     WAIT_UNTIL(is_done_now((accepted = usrsctp_accept(listener, (struct sockaddr *)&from, &size)) != NULL));
     CHECK(from.sconn_family == AF_CONN && from.sconn_addr == server && size == sizeof from);
     server->socket = accepted;
-    usrsctp_close(listener);
+    close_socket(listener);
     struct sockaddr *list;
     CHECK(usrsctp_getpaddrs(accepted, 0, &list) == 1);
     CHECK(((struct sockaddr_conn *)list)->sconn_addr == server);
@@ -222,8 +233,24 @@ static void end_pair(struct end *client, struct end *server)
     struct socket *late = usrsctp_socket(AF_CONN, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0, NULL);
     CHECK(late != NULL);
     CHECK(usrsctp_bind(late, (struct sockaddr *)&address, sizeof address) == -1 && errno == EADDRNOTAVAIL);
-    usrsctp_close(late);
+    close_socket(late);
     hand_in(client, "of a withdrawn address", 22);
+}
+
+/* A program may free what an address points to after it has aborted the association. */
+static void abort_pair(struct end *client, struct end *server)
+{
+    connect_pair(client, server);
+    WAIT_UNTIL(client->notifications > 0);
+    struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    CHECK(usrsctp_setsockopt(client->socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+    struct socket *socket = client->socket;
+    client->socket = NULL;
+    close_socket(socket);
+    usrsctp_deregister_address(client);
+    client->is_gone = 1;
+    WAIT_UNTIL(server->is_over);
+    usrsctp_deregister_address(server);
 }
 
 int main(int argc, char **argv)
@@ -247,6 +274,7 @@ int main(int argc, char **argv)
     }
     for (int pair = 0; pair < PAIRS; pair++)
         end_pair(&ends[pair][0], &ends[pair][1]);
+    abort_pair(&aborting[0], &aborting[1]);
     is_done = 1;
     for (size_t n = 0; n < count; n++)
         CHECK(pthread_join(throwers[n], NULL) == 0);

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -19,6 +20,10 @@ pub(crate) type Output = unsafe extern "C" fn(*mut c_void, *mut c_void, size_t, 
 
 /// How long the thread that carries packets waits for one.
 const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// How often, and how long in between, it is looked whether the stack has done what closing a socket means.
+const SETTLING_TRIES: usize = 500;
+const SETTLING_PAUSE: Duration = Duration::from_millis(1);
 
 /// Where the checksum of a packet is.
 const CHECKSUM: std::ops::Range<usize> = 8..12;
@@ -41,6 +46,8 @@ static STACK: OnceLock<Stack> = OnceLock::new();
 struct Stack {
     carried: Carried,
     packets: Mutex<Receiver<Packet>>,
+    /// Packets that the program has been called with.
+    carried_packets: AtomicU64,
     /// Where its threads are.
     process: u32,
 }
@@ -86,7 +93,12 @@ fn get() -> Outcome<&'static Stack> {
 fn start() -> Outcome<&'static Stack> {
     let started = without_signals(|| {
         let (carried, packets) = Carried::start().map_err(|_| Fault(libc::EAGAIN))?;
-        let stack = Stack { carried, packets: Mutex::new(packets), process: std::process::id() };
+        let stack = Stack {
+            carried,
+            packets: Mutex::new(packets),
+            carried_packets: AtomicU64::new(0),
+            process: std::process::id(),
+        };
         let mut is_new = false;
         let known = STACK.get_or_init(|| {
             is_new = true;
@@ -124,11 +136,12 @@ impl Stack {
 
     /// Hands packets to the program until there is no stack.
     fn carry_on(&self) {
+        IS_CARRYING.set(true);
         loop {
             // A statement of its own: nothing is locked while the program is called.
             let packet = self.packets().recv_timeout(PATIENCE);
             match packet {
-                Ok(packet) => carry(packet),
+                Ok(packet) => self.carry(packet),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -140,10 +153,15 @@ impl Stack {
         loop {
             let packet = self.packets().try_recv();
             match packet {
-                Ok(packet) => carry(packet),
+                Ok(packet) => self.carry(packet),
                 Err(_) => return,
             }
         }
+    }
+
+    fn carry(&self, packet: Packet) {
+        carry(packet);
+        self.carried_packets.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -206,6 +224,28 @@ pub(crate) fn carry_waiting() {
     if !IS_CARRYING.replace(true) {
         stack.carry_waiting();
         IS_CARRYING.set(false);
+    }
+}
+
+/// Waits until the stack has aborted the associations of a closed socket, and the program has been called with the packets that were there by
+/// then: it may free what their address points to. Does not wait for long for a program that holds itself up.
+pub(crate) fn settle(socket: u64) {
+    let Some(stack) = known() else { return };
+    wait_for(|| !stack.carried.has_socket(socket));
+    if !has_threads() {
+        carry_waiting();
+    } else if !IS_CARRYING.get() {
+        let given = stack.carried.given();
+        wait_for(|| stack.carried_packets.load(Ordering::Acquire) >= given);
+    }
+}
+
+fn wait_for(is_done: impl Fn() -> bool) {
+    for _ in 0..SETTLING_TRIES {
+        if is_done() {
+            return;
+        }
+        std::thread::sleep(SETTLING_PAUSE);
     }
 }
 

@@ -239,7 +239,7 @@ pub const USRSCTP: &[(&str, &str)] = &[
     ),
     (
         "usrsctp_init_nothreads",
-        "packets are carried, and callbacks called, within `usrsctp_handle_timers` and `usrsctp_conninput` only; the stack has threads of its own",
+        "packets are carried, and callbacks called, within `usrsctp_handle_timers`, `usrsctp_conninput` and `usrsctp_close` only; the stack has threads of its own",
     ),
     ("usrsctp_handle_timers", "the timers run by themselves; see `usrsctp_init_nothreads`"),
     (

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use libc::{c_int, c_uint, c_void, sockaddr, socklen_t};
-use polypath_sockets::abi::{IPPROTO_SCTP, option};
+use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use polypath_sockets::address;
 use polypath_sockets::control::Operation;
 use polypath_sockets::layout::{Building, Fields};
@@ -21,6 +21,7 @@ use crate::fault::{Fault, Outcome, returned};
 use crate::memory;
 use crate::peeling;
 use crate::sctp;
+use crate::stack;
 use crate::table::Sctp;
 
 /// Most bytes of an option.
@@ -225,10 +226,24 @@ unsafe extern "C" fn usrsctp_shutdown(socket: *mut Handle, how: c_int) -> c_int 
 unsafe extern "C" fn usrsctp_close(socket: *mut Handle) {
     // SAFETY: the caller vouches for the socket, and does not name it again.
     if let Ok(handle) = unsafe { Handle::closed(socket) } {
+        let aborting = handle.socket().ok().filter(|socket| socket.is_carried() && aborts(*socket));
         dispatcher::forget(&handle);
         // SAFETY: the descriptor is that of the socket.
         unsafe { descriptors::close(handle.fd) };
+        if let Some(socket) = aborting {
+            stack::settle(socket.id);
+        }
     }
+}
+
+/// Whether closing the socket aborts its associations.
+fn aborts(socket: Sctp) -> bool {
+    let about = (SOL_SOCKET, socket_option::LINGER);
+    let linger = client::ask(Operation::GetOption, socket, about, &[0; 8]);
+    linger.is_ok_and(|reply| {
+        let value = Fields(&reply.bytes);
+        value.i32(0).is_some_and(|is_on| is_on != 0) && value.i32(4) == Some(0)
+    })
 }
 
 #[unsafe(no_mangle)]

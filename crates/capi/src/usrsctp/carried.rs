@@ -15,7 +15,7 @@ extern "C" fn usrsctp_init(_port: u16, output: Option<Output>, _print: Option<Pr
     stack::begin(output, true);
 }
 
-/// The same; packets are carried, and callbacks called, within `usrsctp_handle_timers` and `usrsctp_conninput`.
+/// The same; packets are carried, and callbacks called, within `usrsctp_handle_timers`, `usrsctp_conninput` and `usrsctp_close`.
 #[unsafe(no_mangle)]
 extern "C" fn usrsctp_init_nothreads(_: u16, output: Option<Output>, _: Option<Print>) {
     stack::begin(output, false);

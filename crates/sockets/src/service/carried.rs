@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -46,6 +47,8 @@ pub struct Carried {
     runtime: Handle,
     service: Arc<Service>,
     outgoing: SyncSender<Packet>,
+    /// Packets that were given to the program.
+    given: Arc<AtomicU64>,
     /// Where received packets go, by address. It stays after the address is withdrawn, for associations that are still there.
     incoming: Mutex<BTreeMap<u64, mpsc::Sender<Bytes>>>,
     _stop: oneshot::Sender<()>,
@@ -75,8 +78,14 @@ impl Carried {
             })
         };
         let service = Service::over(Network::Carried(Mutex::default()), settings);
-        let carried =
-            Self { runtime: handle, service, outgoing, incoming: Mutex::default(), _stop: stop };
+        let carried = Self {
+            runtime: handle,
+            service,
+            outgoing,
+            given: Arc::default(),
+            incoming: Mutex::default(),
+            _stop: stop,
+        };
         Ok((carried, packets))
     }
 
@@ -93,7 +102,8 @@ impl Carried {
             return Ok(());
         }
         let (sender, incoming) = mpsc::channel(MAX_WAITING);
-        let layer = Layer { pointer, outgoing: self.outgoing.clone(), incoming };
+        let (outgoing, given) = (self.outgoing.clone(), Arc::clone(&self.given));
+        let layer = Layer { pointer, outgoing, given, incoming };
         let _entered = self.runtime.enter();
         let builder = Endpoint::over_lower_layer_named(name, MTU_BYTES).port(UNUSED_PORT);
         endpoints.insert(name, builder.start(layer).map_err(io::Error::other)?);
@@ -122,6 +132,17 @@ impl Carried {
             // Full, or at its end.
             let _ = layer.try_send(Bytes::copy_from_slice(packet));
         }
+    }
+
+    /// Whether a socket is open. One that aborts its associations when it is closed is open until their ABORTs are among the packets for
+    /// the program.
+    pub fn has_socket(&self, id: u64) -> bool {
+        lock(&self.service.sockets).contains_key(&id)
+    }
+
+    /// Packets that were given to the program so far.
+    pub fn given(&self) -> u64 {
+        self.given.load(Ordering::Acquire)
     }
 
     /// Whether no association is left, nor one of an address that is withdrawn.
@@ -156,6 +177,7 @@ impl Carried {
 struct Layer {
     pointer: u64,
     outgoing: SyncSender<Packet>,
+    given: Arc<AtomicU64>,
     incoming: mpsc::Receiver<Bytes>,
 }
 
@@ -166,8 +188,11 @@ impl LowerLayer for Layer {
     }
 
     fn send(&mut self, packet: Bytes) {
-        // Full, or not carried any more.
-        let _ = self.outgoing.try_send(Packet { pointer: self.pointer, content: packet });
+        let packet = Packet { pointer: self.pointer, content: packet };
+        // Otherwise full, or not carried any more.
+        if self.outgoing.try_send(packet).is_ok() {
+            self.given.fetch_add(1, Ordering::Release);
+        }
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {

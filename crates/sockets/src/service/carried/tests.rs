@@ -2,17 +2,18 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::*;
+use crate::abi::{SOL_SOCKET, socket_option};
 use crate::frame::HEAD_BYTES;
 use crate::init::InitMessage;
 use crate::names::Style;
 use crate::service::channel::receive_with_annex;
-use crate::service::options::Options;
+use crate::service::options::{self, Options};
 use crate::service::socket::Socket;
 
 /// Addresses, one from each half of the memory.
@@ -128,6 +129,46 @@ fn a_withdrawn_address_takes_no_sockets_and_its_associations_end_as_they_would()
 }
 
 #[test]
+fn a_socket_that_aborts_is_open_until_its_abort_is_under_way() {
+    let (carried, packets) = Carried::start().unwrap();
+    for pointer in ENDS {
+        carried.register(pointer).unwrap();
+    }
+    let is_abort = |packet: &Packet| packet.content[12] == 6;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Carries the handshake, and no more once the socket is closed.
+        let (carried, is_over) = (&carried, &is_over);
+        let carrier = scope.spawn(move || {
+            let mut aborts = 0;
+            while !is_over.load(Ordering::Acquire) {
+                let Ok(packet) = packets.try_recv() else {
+                    thread::yield_now();
+                    continue;
+                };
+                aborts += usize::from(is_abort(&packet));
+                let to = if packet.pointer == ENDS[0] { ENDS[1] } else { ENDS[0] };
+                carried.input(to, &packet.content);
+            }
+            (aborts, packets)
+        });
+        let ([(client, fd), _listener], _accepted) = connected(carried, 5000);
+        let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
+        let option = (SOL_SOCKET, socket_option::LINGER);
+        options::set(&client, option.0, option.1, &linger).unwrap();
+        drop(fd);
+        while carried.has_socket(client.name.id) {
+            thread::yield_now();
+        }
+        let given = carried.given();
+        is_over.store(true, Ordering::Release);
+        let (aborts, packets) = carrier.join().unwrap();
+        let left = packets.try_iter().filter(is_abort).count();
+        assert!(given > 0 && aborts + left == 1, "{aborts} carried, {left} left");
+    });
+}
+
+#[test]
 fn a_socket_without_an_address_has_that_of_its_peer() {
     let carried = carried();
     let any = SocketAddr::new(address::of_pointer(0), 5000);
@@ -180,7 +221,8 @@ fn peers_do_not_learn_the_addresses() {
 fn the_stack_does_not_wait_for_the_program() {
     let (outgoing, packets) = sync_channel(1);
     let (_sender, incoming) = mpsc::channel(1);
-    let mut layer = Layer { pointer: 7, outgoing, incoming };
+    let given = Arc::new(AtomicU64::new(0));
+    let mut layer = Layer { pointer: 7, outgoing, given: Arc::clone(&given), incoming };
     let mut cx = Context::from_waker(Waker::noop());
     for content in ["first", "lost"] {
         assert!(layer.poll_ready(&mut cx).is_ready());
@@ -188,6 +230,7 @@ fn the_stack_does_not_wait_for_the_program() {
     }
     assert_eq!(packets.try_recv().unwrap(), Packet { pointer: 7, content: "first".into() });
     assert!(packets.try_recv().is_err());
+    assert_eq!(given.load(Ordering::Relaxed), 1);
     drop(packets);
     assert!(layer.poll_ready(&mut cx).is_ready());
     layer.send("nobody carries it".into());

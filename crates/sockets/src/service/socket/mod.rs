@@ -176,6 +176,17 @@ impl Socket {
         };
         self.settled.notify_waiters();
         drop(port);
+        if self.name.is_carried && aborts {
+            // The program takes it for gone once the ABORTs are on their way: it may free what carries them then.
+            for link in links {
+                let association = link.association().cloned();
+                link.leave(aborts).await;
+                if let Some(association) = association {
+                    let _ = association.closed().await;
+                }
+            }
+            return self.service.remove(&self, has_ended);
+        }
         self.service.remove(&self, has_ended);
         for link in links {
             link.leave(aborts).await;

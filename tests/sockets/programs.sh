@@ -134,6 +134,45 @@ test_usrsctp() {
     wait_for "$work/tsctp" "^1400, 1000, 1400000, "
 }
 
+# Sockets of AF_CONN, whose packets the programs carry over UDP: this stack on both sides, and usrsctp's own library on one.
+needs_usrsctp_conn=("$usrsctp/ekr_loop" "$usrsctp/ekr_server")
+test_usrsctp_conn() {
+    local first=$((port + 10)) offload ours theirs=() bytes
+    ours=("${with[@]}")
+    # Both sockets in one process; then with checksums that the program computes; then by upcalls.
+    for offload in 0 1; do
+        "${ours[@]}" "$usrsctp/ekr_loop" "$((first++))" "$((first++))" "$offload" > "$work/loop" 2>&1
+        bytes=$(grep -o "RCV: length [0-9]*" "$work/loop" | awk '{ sum += $3 } END { print sum }')
+        [[ $bytes == $((20 << 20)) ]] || { say "$bytes bytes came"; return 1; }
+    done
+    "${ours[@]}" "$usrsctp/ekr_loop_upcall" "$((first++))" "$((first++))" > "$work/loop" 2>&1
+    grep -q "Connection closed" "$work/loop"
+    served ours ours "$((first++))" "$((first++))"
+    served ours theirs "$((first++))" "$((first++))"
+    served theirs ours "$((first++))" "$((first++))"
+}
+
+# A client sends a message to a server; each runs over the library of the named array's command.
+served() {
+    local -n server=$1 client=$2
+    begin "$work/server" "${server[@]}" stdbuf -oL "$usrsctp/ekr_server" 127.0.0.1 "$3" 127.0.0.1 "$4"
+    wait_for_udp "$3"
+    "${client[@]}" "$usrsctp/ekr_client" 127.0.0.1 "$4" 127.0.0.1 "$3" > "$work/client" 2>&1
+    wait_for "$work/server" "Msg of length 80 received"
+}
+
+# Waits until a program has a UDP port.
+wait_for_udp() {
+    local hex
+    hex=$(printf ':%04X ' "$1")
+    for _ in $(seq 400); do
+        grep -q "$hex" /proc/net/udp && return
+        sleep 0.05
+    done
+    say "no program has UDP port $1"
+    return 1
+}
+
 # Waits until a program listens at an SCTP port.
 wait_for_port() {
     for _ in $(seq 400); do
@@ -171,7 +210,7 @@ test_usrsctp_source() {
 }
 
 passed=0 failed=0 skipped=0
-all=(sctp_darn netperfmeter freediameter osmocom erlang java go pysctp ncat usrsctp usrsctp_source)
+all=(sctp_darn netperfmeter freediameter osmocom erlang java go pysctp ncat usrsctp usrsctp_conn usrsctp_source)
 [[ $# == 0 ]] || all=("$@")
 for name in "${all[@]}"; do
     declare -n needs=needs_$name

@@ -59,6 +59,13 @@ if PATH=/nowhere XDG_RUNTIME_DIR=$work "$work/walk-static" 2> "$work/error"; the
 fi
 grep -q "install it in PATH" "$work/error" || { cat "$work/error"; exit 1; }
 
+say "== packets that the program carries itself"
+read -ra flags <<< "$(pkg-config --cflags --libs usrsctp)"
+cc -Wall -Wextra -Werror -O1 -o "$work/carried" tests/sockets/carried.c "${flags[@]}" -lpthread
+for mode in threads nothreads; do
+    LD_LIBRARY_PATH=$work/root/lib timeout 120 "$work/carried" "$mode"
+done
+
 say "== sctp_test (lksctp-tools), one-to-many"
 begin "$work/receiver" "${with[@]}" stdbuf -oL sctp_test -H 127.0.0.1 -P 6100 -l
 wait_for "$work/receiver" "Receiving packets"

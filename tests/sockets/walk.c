@@ -143,12 +143,19 @@ static void sockets_themselves(void)
     FAILS(connect(fd, (struct sockaddr *)&nobody, sizeof nobody), ECONNREFUSED);
     FAILS(bind(fd, (struct sockaddr *)&foreign, sizeof foreign), EADDRNOTAVAIL);
     FAILS(accept(fd, NULL, NULL), EINVAL);
+    FAILS(connect(fd, (struct sockaddr *)&nobody, sizeof nobody - 3), EINVAL);
+    FAILS(bind(fd, (struct sockaddr *)&nobody, sizeof nobody - 3), EINVAL);
+    FAILS(sctp_sendmsg(fd, "x", 1, (struct sockaddr *)&nobody, sizeof nobody, 0, 999, 0, 0, 0), EINVAL);
+    FAILS(getsockopt(fd, IPPROTO_SCTP, SCTP_AUTOCLOSE, &value, &length), EOPNOTSUPP);
     FAILS(getpeername(fd, (struct sockaddr *)&nobody, &length), ENOTCONN);
     FAILS(send(fd, "x", 1, MSG_NOSIGNAL), EPIPE);
     FAILS(setsockopt(fd, IPPROTO_SCTP, 999, &value, sizeof value), ENOPROTOOPT);
     FAILS(setsockopt(fd, SOL_SOCKET, SO_MARK, &value, sizeof value), ENOPROTOOPT);
     CHECK(close(fd) == 0);
     FAILS(close(fd), EBADF);
+    struct sockaddr *list;
+    FAILS(sctp_getladdrs(fd, 0, &list), EBADF);
+    FAILS(sctp_connectx(-1, (struct sockaddr *)&nobody, 1, NULL), EBADF);
     /* Others are left alone, and the lowest number is given to each new descriptor. */
     int tcp = socket(AF_INET, SOCK_STREAM, 0), pipes[2];
     CHECK(tcp == fd && pipe(pipes) == 0 && write(pipes[1], "ab", 2) == 2 && read(pipes[0], &value, 2) == 2);

@@ -25,7 +25,7 @@ extern "C" {
 
 typedef uint32_t sctp_assoc_t;
 
-/* Addresses of programs that carry packets themselves: sockets of this family fail with EAFNOSUPPORT. */
+/* Addresses of programs that carry packets themselves. */
 #define AF_CONN 123
 
 struct sockaddr_conn {
@@ -613,6 +613,8 @@ int usrsctp_get_events(struct socket *);
 void usrsctp_register_address(void *);
 void usrsctp_deregister_address(void *);
 void usrsctp_conninput(void *, const void *, size_t, uint8_t);
+void usrsctp_enable_crc32c_offload(void);
+uint32_t usrsctp_crc32c(void *, size_t);
 char *usrsctp_dumppacket(const void *, size_t, int);
 void usrsctp_freedumpbuffer(char *);
 

@@ -24,6 +24,7 @@ use crate::complaint::complain;
 use crate::fault::{Fault, Outcome};
 use crate::frames;
 use crate::real;
+use crate::stack;
 use crate::table::{self, MAX_DESCRIPTORS, Sctp};
 
 /// Where the service listens that `polypath with` has named, or that of the user.
@@ -157,7 +158,7 @@ pub(crate) fn ask(
     bytes: &[u8],
 ) -> Outcome<Reply> {
     let request = Request { operation, socket: socket.id, first, second, bytes: bytes.to_vec() };
-    let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC };
+    let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC, place: Place::of(socket) };
     let (reply, _) = exchange(&request, passing)?;
     if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
 }
@@ -171,7 +172,35 @@ pub(crate) fn open(domain: c_int, style: c_int, flags: c_int) -> Outcome<c_int> 
         second: (style == libc::SOCK_SEQPACKET).into(),
         bytes: std::env::var(SETTINGS_VARIABLE).unwrap_or_default().into_bytes(),
     };
-    open_by(&request, Passing { ours: None, flags })
+    open_by(&request, Passing { ours: None, flags, place: Place::Service })
+}
+
+/// Opens a socket of a type whose packets the program carries.
+pub(crate) fn open_carried(style: c_int) -> Outcome<c_int> {
+    if !matches!(style, libc::SOCK_STREAM | libc::SOCK_SEQPACKET) {
+        return Err(Fault(libc::ESOCKTNOSUPPORT));
+    }
+    let request = Request {
+        first: 6,
+        second: (style == libc::SOCK_SEQPACKET).into(),
+        ..Request::new(Operation::Open, 0)
+    };
+    open_by(&request, Passing { ours: None, flags: libc::SOCK_CLOEXEC, place: Place::Process })
+}
+
+/// Where the stack of a socket is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// In the service that programs share.
+    Service,
+    /// In this process.
+    Process,
+}
+
+impl Place {
+    pub(crate) fn of(socket: Sctp) -> Self {
+        if socket.is_carried() { Self::Process } else { Self::Service }
+    }
 }
 
 /// The descriptor that goes with a question, and flags of the one that comes with the answer.
@@ -179,6 +208,7 @@ pub(crate) fn open(domain: c_int, style: c_int, flags: c_int) -> Outcome<c_int> 
 pub(crate) struct Passing {
     pub(crate) ours: Option<c_int>,
     pub(crate) flags: c_int,
+    pub(crate) place: Place,
 }
 
 /// Asks for a socket; gives its descriptor.
@@ -229,6 +259,10 @@ pub(crate) fn take(fd: c_int, flags: c_int) -> Outcome<c_int> {
 }
 
 fn exchange(request: &Request, passing: Passing) -> Outcome<(Reply, Option<c_int>)> {
+    if passing.place == Place::Process {
+        let answer = question(&mut stack::reach()?, request, passing);
+        return answer.map_err(|_| Fault(libc::ENETDOWN));
+    }
     let path = service();
     let attempt = || {
         let mut stream = connect(&path, request.operation)?;

@@ -28,6 +28,7 @@ mod places;
 mod real;
 mod receiving;
 mod sctp;
+mod stack;
 mod start;
 mod table;
 mod usrsctp;

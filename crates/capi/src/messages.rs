@@ -159,6 +159,18 @@ fn read_control(letter: &mut Letter, mut control: &[u8]) -> Outcome<()> {
     Ok(())
 }
 
+/// Whether all flags of a message are defined; Linux refuses others.
+pub(crate) fn are_known(flags: &u16) -> bool {
+    const KNOWN: u16 = flag::UNORDERED
+        | flag::ADDR_OVER
+        | flag::ABORT
+        | flag::SACK_IMMEDIATELY
+        | flag::SENDALL
+        | flag::EOF
+        | flag::PR_MASK;
+    flags & !KNOWN == 0
+}
+
 /// Takes an item of ancillary data into the letter.
 pub(crate) fn read_ancillary(letter: &mut Letter, kind: c_int, item: Fields<'_>) -> Outcome<()> {
     let wrong = Fault(libc::EINVAL);
@@ -169,7 +181,7 @@ pub(crate) fn read_ancillary(letter: &mut Letter, kind: c_int, item: Fields<'_>)
         ancillary::SNDRCV => {
             head.wanted &= !(wanted::DEFAULTS | wanted::DEFAULT_PR);
             head.stream = item.u16(0).ok_or(wrong)?;
-            let flags = item.u16(4).ok_or(wrong)?;
+            let flags = item.u16(4).filter(are_known).ok_or(wrong)?;
             head.ppid = item.u32(8).ok_or(wrong)?;
             head.context = item.u32(12).ok_or(wrong)?;
             head.value = item.u32(16).ok_or(wrong)?;
@@ -183,7 +195,7 @@ pub(crate) fn read_ancillary(letter: &mut Letter, kind: c_int, item: Fields<'_>)
         ancillary::SNDINFO => {
             head.wanted &= !wanted::DEFAULTS;
             head.stream = item.u16(0).ok_or(wrong)?;
-            head.flags |= item.u16(2).ok_or(wrong)? & !flag::PR_MASK;
+            head.flags |= item.u16(2).filter(are_known).ok_or(wrong)? & !flag::PR_MASK;
             head.ppid = item.u32(4).ok_or(wrong)?;
             head.context = item.u32(8).ok_or(wrong)?;
             head.association = item.i32(12).ok_or(wrong)?;
@@ -222,6 +234,8 @@ pub(crate) fn address_at(
         return Err(Fault(libc::EINVAL));
     }
     let bytes = memory::copy_in(address.cast(), length as usize)?;
-    let (address, _) = address::read(&bytes).ok_or(Fault(libc::EINVAL))?;
+    // Linux requires the whole structure, including its padding.
+    let whole = address::read(&bytes).filter(|(_, size)| *size <= bytes.len());
+    let (address, _) = whole.ok_or(Fault(libc::EINVAL))?;
     Ok(Some(address))
 }

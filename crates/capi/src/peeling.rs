@@ -3,7 +3,7 @@
 use libc::c_int;
 use polypath_sockets::control::{Operation, Request};
 
-use crate::client::{self, Passing};
+use crate::client::{self, Passing, Place};
 use crate::fault::Outcome;
 use crate::receiving;
 use crate::table::Sctp;
@@ -12,7 +12,10 @@ use crate::table::Sctp;
 /// `SOCK_NONBLOCK`.
 pub(crate) fn peel_off(socket: Sctp, association: c_int, flags: c_int) -> Outcome<c_int> {
     let request = Request { first: association, ..Request::new(Operation::PeelOff, socket.id) };
-    let fd = client::open_by(&request, Passing { ours: Some(socket.fd), flags })?;
+    let fd = client::open_by(
+        &request,
+        Passing { ours: Some(socket.fd), flags, place: Place::of(socket) },
+    )?;
     if let Some(peeled) = Sctp::of(fd) {
         peeled.note_connected();
         receiving::move_begun(socket, peeled, association);

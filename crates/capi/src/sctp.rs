@@ -17,6 +17,7 @@ use crate::fault::{Fault, Outcome, returned};
 use crate::info::{self, write_address};
 use crate::messages::{self, Letter};
 use crate::peeling;
+use crate::real;
 use crate::receiving;
 use crate::table::Sctp;
 
@@ -26,7 +27,11 @@ const BINDX: [c_int; 2] = [1, 2];
 const MAX_ADDRESSES: c_int = 1024;
 
 fn socket_of(fd: c_int) -> Outcome<Sctp> {
-    Sctp::of(fd).ok_or(Fault(libc::ENOTSOCK))
+    Sctp::of(fd).ok_or_else(|| {
+        // SAFETY: the command takes no pointer.
+        let is_open = unsafe { real::fcntl(fd, libc::F_GETFD, std::ptr::null_mut()) } >= 0;
+        Fault(if is_open { libc::ENOTSOCK } else { libc::EBADF })
+    })
 }
 
 /// Packed addresses.
@@ -46,6 +51,7 @@ pub(crate) unsafe fn addresses(mut from: *const u8, count: c_int) -> Outcome<Vec
             let size = match family {
                 address::INET => address::INET_BYTES,
                 address::INET6 => address::INET6_BYTES,
+                address::CONN => address::CONN_BYTES,
                 _ => return Err(Fault(libc::EINVAL)),
             };
             let bytes = std::slice::from_raw_parts(from, size);
@@ -255,7 +261,7 @@ unsafe extern "C" fn sctp_sendmsg(
 ) -> c_int {
     let attempt = || {
         let peer = messages::address_at(to, to_length)?;
-        let flags = flags as u16;
+        let flags = Some(flags as u16).filter(messages::are_known).ok_or(Fault(libc::EINVAL))?;
         let pr_policy = match flags & flag::PR_MASK {
             0 if lifetime_ms > 0 => flag::PR_TTL,
             policy => policy,

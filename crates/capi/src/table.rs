@@ -19,6 +19,7 @@ const ONE_TO_MANY: u8 = 1;
 const IPV6: u8 = 2;
 const CONNECTED: u8 = 4;
 const LISTENING: u8 = 8;
+const CARRIED: u8 = 16;
 
 /// One more than the highest descriptor that was a socket of ours.
 static END: AtomicUsize = AtomicUsize::new(0);
@@ -54,6 +55,11 @@ impl Sctp {
 
     pub(crate) fn is_ipv6(self) -> bool {
         self.traits & IPV6 != 0
+    }
+
+    /// Whether the program carries its packets, so that its stack is in this process.
+    pub(crate) fn is_carried(self) -> bool {
+        self.traits & CARRIED != 0
     }
 
     /// Whether it is known to be connected; if not, it may be all the same.
@@ -152,6 +158,9 @@ pub(crate) fn learn(fd: c_int) -> bool {
         }
         if name.is_ipv6 {
             traits |= IPV6;
+        }
+        if name.is_carried {
+            traits |= CARRIED;
         }
         TRAITS[place].store(traits, Ordering::Relaxed);
         WANTED[place].store(0, Ordering::Relaxed);

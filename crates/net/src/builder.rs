@@ -105,6 +105,38 @@ impl Endpoint {
     pub fn over_lower_layer(mtu_bytes: u16) -> EndpointBuilder {
         EndpointBuilder::new([]).config(EndpointConfig::over_lower_layer(mtu_bytes)).listen(16)
     }
+
+    /// Like [`over_lower_layer`](Self::over_lower_layer), with a lower layer that has a name in the form of an address.
+    /// Ports are [bound](Endpoint::bind_port) at that address, and [`BoundPort::connect`](crate::BoundPort::connect)
+    /// reaches the peer by it. The peer does not learn it. The endpoint itself does not listen.
+    ///
+    /// ```
+    /// use polypath::{AssociationConfig, ChannelLayer, Endpoint, Peer, PortAddresses, PortConfig};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (near, far) = ChannelLayer::pair(100);
+    /// let name = "100:0:0:1::7".parse()?;
+    /// let here = Endpoint::over_lower_layer_named(name, 1200).start(near)?;
+    /// let there = Endpoint::over_lower_layer_named(name, 1200).start(far)?;
+    ///
+    /// let association = AssociationConfig::over_lower_layer(1200);
+    /// let config = |listening| PortConfig {
+    ///     local_addresses: PortAddresses::Listed(vec![name]),
+    ///     listening,
+    ///     association: association.clone(),
+    /// };
+    /// let (here, there) =
+    ///     (here.bind_port(5000, config(false), 0)?, there.bind_port(5000, config(true), 1)?);
+    /// let peer = Peer::new([name], 5000);
+    /// let (here, there) = tokio::try_join!(here.connect(&peer, association.clone()), there.accept())?;
+    /// assert_eq!((here.local_addresses(), there.local_addresses()), (vec![name], vec![name]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn over_lower_layer_named(name: IpAddr, mtu_bytes: u16) -> EndpointBuilder {
+        EndpointBuilder::new([name]).config(EndpointConfig::over_lower_layer(mtu_bytes))
+    }
 }
 
 impl EndpointBuilder {
@@ -342,13 +374,17 @@ impl EndpointBuilder {
         require_time()?;
         let mut rng = secure_rng()?;
         let port = if self.port == 0 { dynamic_port(&mut rng) } else { self.port };
-        let config = self.config.clone();
+        let (config, name) = (self.config.clone(), self.local_addresses.first().copied());
         let (ports, sockets) = (Ports { sctp: port, udp: 0 }, Sockets::new(Vec::new()));
         let shared = self.share(config, ports, sockets, Shards::new(1), rng, |config, cx| {
-            polypath_proto::Endpoint::over_lower_layer(config, port, cx)
+            use polypath_proto::Endpoint;
+            match name {
+                Some(name) => Endpoint::over_lower_layer_named(config, port, name, cx),
+                None => Endpoint::over_lower_layer(config, port, cx),
+            }
         });
         let endpoint = Endpoint::new(Arc::clone(&shared));
-        runtime.spawn(LayerDriver::new(shared, Box::new(layer)).run());
+        runtime.spawn(LayerDriver::new(shared, Box::new(layer), name).run());
         Ok(endpoint)
     }
 

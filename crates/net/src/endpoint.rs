@@ -430,6 +430,9 @@ impl Endpoint {
 
     /// The carrier of packets to the peer.
     fn encapsulation(&self, peer: &Peer) -> Result<Encapsulation, ConnectError> {
+        if self.shared.state().protocol.is_over_lower_layer() {
+            return Ok(Encapsulation::LowerLayer);
+        }
         let carriers = self.shared.carriers;
         match peer.encapsulation_port {
             Some(remote_port) if carriers.udp() => {

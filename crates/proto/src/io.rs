@@ -158,6 +158,12 @@ impl<'a> Received<'a> {
             body,
         }
     }
+
+    /// A packet for an endpoint whose lower layer has a name
+    /// ([`Endpoint::over_lower_layer_named`](crate::Endpoint::over_lower_layer_named)).
+    pub fn from_lower_layer_named(name: IpAddr, body: Body<'a>) -> Self {
+        Self { local: name, remote: name, ..Self::from_lower_layer(body) }
+    }
 }
 
 /// What the system says of a path.

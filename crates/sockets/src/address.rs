@@ -12,8 +12,33 @@ pub const INET6: u16 = 10;
 pub const INET_BYTES: usize = 16;
 /// Bytes of `struct sockaddr_in6`.
 pub const INET6_BYTES: usize = 28;
+/// `AF_CONN` of usrsctp: addresses of a program that carries packets itself.
+pub const CONN: u16 = 123;
+/// Bytes of `struct sockaddr_conn`.
+pub const CONN_BYTES: usize = 16;
 /// Bytes of `struct sockaddr_storage`.
 pub const STORAGE_BYTES: usize = 128;
+
+/// The first half of the IPv6 addresses that stand for those of `AF_CONN`, whose pointer is the second half: the dummy prefix (RFC 9780),
+/// which no network has.
+const CARRIED: [u16; 4] = [0x100, 0, 0, 1];
+
+/// The address that stands for one of `AF_CONN`; a wildcard for the null pointer.
+pub fn of_pointer(pointer: u64) -> IpAddr {
+    if pointer == 0 {
+        return Ipv6Addr::UNSPECIFIED.into();
+    }
+    let [a, b, c, d] = CARRIED;
+    let low = [48, 32, 16, 0].map(|shift| (pointer >> shift) as u16);
+    Ipv6Addr::new(a, b, c, d, low[0], low[1], low[2], low[3]).into()
+}
+
+/// The pointer of an address of `AF_CONN`.
+pub fn pointer_of(address: IpAddr) -> Option<u64> {
+    let IpAddr::V6(v6) = address else { return None };
+    let low = v6.to_bits() as u64;
+    (v6.segments()[..4] == CARRIED && low != 0).then_some(low)
+}
 
 /// The address at the beginning of `bytes`, and its size. IPv4 addresses within IPv6 become IPv4.
 pub fn read(bytes: &[u8]) -> Option<(SocketAddr, usize)> {
@@ -34,6 +59,10 @@ pub fn read(bytes: &[u8]) -> Option<(SocketAddr, usize)> {
             };
             Some((address, INET6_BYTES))
         }
+        CONN => {
+            let pointer = u64::from_ne_bytes(fields.bytes(8)?);
+            Some((SocketAddr::new(of_pointer(pointer), port), CONN_BYTES))
+        }
         _ => None,
     }
 }
@@ -51,6 +80,10 @@ pub fn read_all(mut bytes: &[u8]) -> Option<Vec<SocketAddr>> {
 
 /// An address as a socket of this family has it: of a socket of IPv6, an IPv4 address is mapped into IPv6.
 pub fn written(address: SocketAddr, is_ipv6: bool) -> Vec<u8> {
+    if let Some(pointer) = pointer_of(address.ip()) {
+        let start = Building::new().u16(CONN).bytes(&address.port().to_be_bytes());
+        return start.padded(8).u64(pointer).0;
+    }
     let (ip, scope) = match address {
         SocketAddr::V4(v4) if !is_ipv6 => {
             return Building::new()
@@ -103,6 +136,24 @@ mod tests {
                 let stored = stored(address, is_ipv6);
                 assert_eq!((read(&stored).unwrap().0, stored.len()), (address, STORAGE_BYTES));
             }
+        }
+    }
+
+    #[test]
+    fn pointers_are_addresses_of_their_own_family() {
+        for pointer in [1, 2, 0x7FFF_1234_5678_9ABC, u64::MAX] {
+            let address = SocketAddr::new(of_pointer(pointer), 5000);
+            assert_eq!(pointer_of(address.ip()), Some(pointer));
+            let bytes = written(address, true);
+            assert_eq!((&bytes[..4], bytes.len()), (&[123, 0, 0x13, 0x88][..], CONN_BYTES));
+            assert_eq!(bytes[8..], pointer.to_ne_bytes());
+            assert_eq!(read(&bytes), Some((address, CONN_BYTES)));
+            assert_eq!(read(&bytes[..CONN_BYTES - 1]), None, "cut off");
+        }
+        assert!(of_pointer(0).is_unspecified());
+        assert_eq!(of_storage(&written(SocketAddr::new(of_pointer(0), 0), true)), None);
+        for other in ["100::1", "100:0:0:1::", "100:0:0:2::1", "192.0.2.1"] {
+            assert_eq!(pointer_of(other.parse().unwrap()), None, "{other}");
         }
     }
 

@@ -9,6 +9,8 @@
 //! The service's end has a [name](names) in the abstract name space, which `getpeername` tells: any process that has come to the descriptor, by `fork`
 //! or `exec`, finds out so that it is an SCTP socket, and which.
 //!
+//! Where a program carries the packets itself, the service runs in a thread of the program (`service::Carried`).
+//!
 //! `polypath-capi` has the other side: the functions of the sockets API that programs call.
 
 #![forbid(unsafe_code)]

@@ -34,6 +34,8 @@ pub struct SocketName {
     pub style: Style,
     /// Whether its addresses are those of IPv6.
     pub is_ipv6: bool,
+    /// Whether the program that has opened it carries its packets: the service is that process.
+    pub is_carried: bool,
 }
 
 impl SocketName {
@@ -45,7 +47,11 @@ impl SocketName {
             Style::OneToOne => b'1',
             Style::OneToMany => b'n',
         });
-        name.push(if self.is_ipv6 { b'6' } else { b'4' });
+        name.push(match (self.is_carried, self.is_ipv6) {
+            (true, _) => b'c',
+            (false, true) => b'6',
+            (false, false) => b'4',
+        });
         name.extend_from_slice(format!("{:016x}", self.id).as_bytes());
         name
     }
@@ -66,7 +72,8 @@ impl SocketName {
             b'n' => Style::OneToMany,
             _ => return None,
         };
-        Some(Self { id, style, is_ipv6: *family == b'6' })
+        let is_carried = *family == b'c';
+        Some(Self { id, style, is_ipv6: *family == b'6' || is_carried, is_carried })
     }
 }
 
@@ -109,8 +116,11 @@ mod tests {
     #[test]
     fn names_are_read_as_they_were_written() {
         for style in [Style::OneToOne, Style::OneToMany] {
-            let name = SocketName { id: 0xFFFF_0000_1234_5678, style, is_ipv6: true };
-            assert_eq!(SocketName::decode(&name.encoded()), Some(name));
+            for is_carried in [false, true] {
+                let id = 0xFFFF_0000_1234_5678;
+                let name = SocketName { id, style, is_ipv6: true, is_carried };
+                assert_eq!(SocketName::decode(&name.encoded()), Some(name));
+            }
         }
     }
 

@@ -231,18 +231,24 @@ pub const NOTIFICATIONS: &[(&str, &str)] = &[
     ("SCTP_STREAM_CHANGE_EVENT", ""),
 ];
 
-/// No program carries packets itself.
-const CARRIED: &str = "does nothing: there are no sockets of `AF_CONN`";
-
 /// Functions of usrsctp, and what differs from it. Settings of the whole stack (`usrsctp_sysctl_…`) are not listed.
 pub const USRSCTP: &[(&str, &str)] = &[
-    ("usrsctp_init", "port and functions are not used: the service has its own UDP port"),
-    ("usrsctp_init_nothreads", "as `usrsctp_init`"),
-    ("usrsctp_handle_timers", "does nothing: the service runs the timers"),
-    ("usrsctp_finish", "0 once all sockets are closed; their associations end in the service"),
+    (
+        "usrsctp_init",
+        "the port and the function that prints are not used: the service has its own UDP port",
+    ),
+    (
+        "usrsctp_init_nothreads",
+        "packets are carried, and callbacks called, within `usrsctp_handle_timers`, `usrsctp_conninput` and `usrsctp_close` only; the stack has threads of its own",
+    ),
+    ("usrsctp_handle_timers", "the timers run by themselves; see `usrsctp_init_nothreads`"),
+    (
+        "usrsctp_finish",
+        "0 once all sockets are closed and the associations over `AF_CONN` have ended; others end in the service",
+    ),
     (
         "usrsctp_socket",
-        "`AF_CONN` fails with `EAFNOSUPPORT`; the threshold of the send callback is not used: it is called whenever the socket becomes writable",
+        "the threshold of the send callback is not used: it is called whenever the socket becomes writable",
     ),
     ("usrsctp_bind", ""),
     ("usrsctp_bindx", BINDX),
@@ -271,9 +277,14 @@ pub const USRSCTP: &[(&str, &str)] = &[
     ("usrsctp_getassocid", ""),
     ("usrsctp_dumppacket", ""),
     ("usrsctp_freedumpbuffer", ""),
-    ("usrsctp_register_address", CARRIED),
-    ("usrsctp_deregister_address", CARRIED),
-    ("usrsctp_conninput", CARRIED),
+    ("usrsctp_register_address", ""),
+    ("usrsctp_deregister_address", "associations at the address end as they would without it"),
+    (
+        "usrsctp_conninput",
+        "takes packets of up to 65,535 bytes, without ECN; those beyond 8,192 that wait are lost",
+    ),
+    ("usrsctp_enable_crc32c_offload", "packets that are handed in are not verified"),
+    ("usrsctp_crc32c", ""),
 ];
 
 /// The tables as `docs/sockets-api.md` has them.

@@ -4,15 +4,15 @@ use std::net::SocketAddr;
 use std::ptr;
 use std::sync::Arc;
 
-use libc::{c_int, c_uint, c_void, size_t, sockaddr, socklen_t};
-use polypath_sockets::abi::{IPPROTO_SCTP, option};
+use libc::{c_int, c_uint, c_void, sockaddr, socklen_t};
+use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use polypath_sockets::address;
 use polypath_sockets::control::Operation;
 use polypath_sockets::layout::{Building, Fields};
 use polypath_sockets::usrsctp::{CONN, answer, question};
 
 use super::dispatcher;
-use super::handle::{self, Callbacks, Handle, Receive, Send, Upcall};
+use super::handle::{Callbacks, Handle, Receive, Send, Upcall};
 use crate::calls;
 use crate::client;
 use crate::connecting;
@@ -21,6 +21,7 @@ use crate::fault::{Fault, Outcome, returned};
 use crate::memory;
 use crate::peeling;
 use crate::sctp;
+use crate::stack;
 use crate::table::Sctp;
 
 /// Most bytes of an option.
@@ -28,30 +29,6 @@ const MAX_OPTION_BYTES: usize = 64 * 1024;
 
 /// Associations that one identifier of a program stands for are those of Linux.
 const FUTURE: c_int = 0;
-
-/// A function that prints.
-type Print = unsafe extern "C" fn(format: *const libc::c_char, ...);
-
-/// A function that carries packets.
-type Output = unsafe extern "C" fn(*mut c_void, *mut c_void, size_t, u8, u8) -> c_int;
-
-/// The service has the UDP port, which all programs share.
-#[unsafe(no_mangle)]
-extern "C" fn usrsctp_init(_port: u16, _output: Option<Output>, _print: Option<Print>) {}
-
-/// The same: the program has no timers to drive.
-#[unsafe(no_mangle)]
-extern "C" fn usrsctp_init_nothreads(_: u16, _: Option<Output>, _: Option<Print>) {}
-
-/// The timers are the service's.
-#[unsafe(no_mangle)]
-extern "C" fn usrsctp_handle_timers(_elapsed_ms: u32) {}
-
-/// 0 once all sockets are closed; their associations end in the service.
-#[unsafe(no_mangle)]
-extern "C" fn usrsctp_finish() -> c_int {
-    if handle::count() == 0 { 0 } else { -1 }
-}
 
 /// A pointer, or null and the number of an error.
 fn pointer(outcome: Outcome<*mut Handle>) -> *mut Handle {
@@ -75,13 +52,14 @@ unsafe extern "C" fn usrsctp_socket(
     ulp_info: *mut c_void,
 ) -> *mut Handle {
     let attempt = || {
-        if domain == CONN {
-            return Err(Fault(libc::EAFNOSUPPORT));
-        } else if protocol != IPPROTO_SCTP {
+        if protocol != IPPROTO_SCTP {
             return Err(Fault(libc::EPROTONOSUPPORT));
         }
-        // SAFETY: the arguments are numbers.
-        let fd = unsafe { calls::socket(domain, kind, protocol) };
+        let fd = match domain {
+            CONN => client::open_carried(kind)?,
+            // SAFETY: the arguments are numbers.
+            _ => unsafe { calls::socket(domain, kind, protocol) },
+        };
         if fd < 0 {
             return Err(Fault::last());
         }
@@ -248,10 +226,24 @@ unsafe extern "C" fn usrsctp_shutdown(socket: *mut Handle, how: c_int) -> c_int 
 unsafe extern "C" fn usrsctp_close(socket: *mut Handle) {
     // SAFETY: the caller vouches for the socket, and does not name it again.
     if let Ok(handle) = unsafe { Handle::closed(socket) } {
+        let aborting = handle.socket().ok().filter(|socket| socket.is_carried() && aborts(*socket));
         dispatcher::forget(&handle);
         // SAFETY: the descriptor is that of the socket.
         unsafe { descriptors::close(handle.fd) };
+        if let Some(socket) = aborting {
+            stack::settle(socket.id);
+        }
     }
+}
+
+/// Whether closing the socket aborts its associations.
+fn aborts(socket: Sctp) -> bool {
+    let about = (SOL_SOCKET, socket_option::LINGER);
+    let linger = client::ask(Operation::GetOption, socket, about, &[0; 8]);
+    linger.is_ok_and(|reply| {
+        let value = Fields(&reply.bytes);
+        value.i32(0).is_some_and(|is_on| is_on != 0) && value.i32(4) == Some(0)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -1,5 +1,6 @@
 //! The thread that calls the program when something has happened at a socket.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,6 +10,7 @@ use libc::c_int;
 use super::handle::{Address, Handle, ReceiveInfo};
 use super::transfer;
 use crate::fault::{Fault, Outcome};
+use crate::stack;
 
 /// Events that one call of the system returns at most.
 const BATCH: usize = 64;
@@ -41,7 +43,7 @@ impl Dispatcher {
             is_new = true;
             Self { set, watched: Mutex::default() }
         });
-        if is_new {
+        if is_new && stack::has_threads() {
             let thread = std::thread::Builder::new().name("polypath".into());
             thread.spawn(|| dispatcher.run()).map_err(|_| Fault(libc::EAGAIN))?;
         }
@@ -53,20 +55,25 @@ impl Dispatcher {
     }
 
     fn run(&self) {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
         loop {
-            // SAFETY: there is room for so many events.
-            let count = unsafe {
-                libc::epoll_wait(self.set.as_raw_fd(), events.as_mut_ptr(), BATCH as c_int, -1)
-            };
-            for event in events.iter().take(usize::try_from(count).unwrap_or(0)) {
-                let fd = event.u64 as c_int;
-                let handle = self.watched().get(&fd).cloned();
-                if let Some(handle) = handle.filter(|handle| !handle.is_closed())
-                    && !tell(&handle, event.events)
-                {
-                    self.leave(fd);
-                }
+            self.call(-1);
+        }
+    }
+
+    /// Calls the program for the next events, for which it waits so many milliseconds; -1: for ever.
+    fn call(&self, wait_ms: c_int) {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
+        // SAFETY: there is room for so many events.
+        let count = unsafe {
+            libc::epoll_wait(self.set.as_raw_fd(), events.as_mut_ptr(), BATCH as c_int, wait_ms)
+        };
+        for event in events.iter().take(usize::try_from(count).unwrap_or(0)) {
+            let fd = event.u64 as c_int;
+            let handle = self.watched().get(&fd).cloned();
+            if let Some(handle) = handle.filter(|handle| !handle.is_closed())
+                && !tell(&handle, event.events)
+            {
+                self.leave(fd);
             }
         }
     }
@@ -110,6 +117,19 @@ pub(super) fn watch(handle: &Arc<Handle>) -> Outcome<()> {
         return Ok(());
     }
     Err(Fault::last())
+}
+
+/// Calls a program for what has happened that has no thread of this library for that. Does nothing within such a call.
+pub(super) fn call_waiting() {
+    thread_local! {
+        static IS_CALLING: Cell<bool> = const { Cell::new(false) };
+    }
+    if let Some(dispatcher) = DISPATCHER.get()
+        && !IS_CALLING.replace(true)
+    {
+        dispatcher.call(0);
+        IS_CALLING.set(false);
+    }
 }
 
 /// The program closes the socket.

@@ -1,4 +1,4 @@
-//! Packets as text that `text2pcap` reads, and what belongs to packets that a program carries itself, which are not there.
+//! Packets as text that `text2pcap` reads.
 
 use std::ffi::CString;
 use std::fmt::Write;
@@ -49,15 +49,3 @@ unsafe extern "C" fn usrsctp_freedumpbuffer(text: *mut c_char) {
         drop(unsafe { CString::from_raw(text) });
     }
 }
-
-/// No socket has such an address.
-#[unsafe(no_mangle)]
-extern "C" fn usrsctp_register_address(_address: *mut c_void) {}
-
-/// No socket had such an address.
-#[unsafe(no_mangle)]
-extern "C" fn usrsctp_deregister_address(_address: *mut c_void) {}
-
-/// No socket takes such a packet.
-#[unsafe(no_mangle)]
-extern "C" fn usrsctp_conninput(_: *mut c_void, _: *const c_void, _: size_t, _: u8) {}

@@ -1,6 +1,7 @@
 //! The task that drives an endpoint over a lower layer of the program instead of sockets.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,13 +33,19 @@ enum Wake {
 pub(crate) struct LayerDriver {
     shard: Shard,
     layer: Box<dyn LowerLayer>,
+    /// The address that names it, if it has a name.
+    name: Option<IpAddr>,
     received: Vec<Bytes>,
 }
 
 impl LayerDriver {
-    pub(crate) fn new(shared: Arc<EndpointShared>, layer: Box<dyn LowerLayer>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<EndpointShared>,
+        layer: Box<dyn LowerLayer>,
+        name: Option<IpAddr>,
+    ) -> Self {
         let shard = Shard::over_layer(shared, Sockets::new(Vec::new()));
-        Self { shard, layer, received: Vec::new() }
+        Self { shard, layer, name, received: Vec::new() }
     }
 
     /// Runs until no handle of the endpoint is left and every association has ended, or until the lower layer has ended.
@@ -81,7 +88,7 @@ impl LayerDriver {
 
     /// Sends pending packets, and takes received ones.
     fn poll_layer(&mut self, cx: &mut Context<'_>) -> Poll<Wake> {
-        let Self { shard, layer, received } = self;
+        let Self { shard, layer, received, .. } = self;
         let mut has_sent = false;
         while shard.outbound.has_for_layer() && layer.poll_ready(cx).is_ready() {
             if let Some(packet) = shard.outbound.take_for_layer(&mut shard.stats) {
@@ -121,7 +128,11 @@ impl LayerDriver {
         let mut router =
             Router { shared, now: shared.clock.now(), state: &mut state, touched, stats };
         for packet in self.received.drain(..) {
-            let received = Received::from_lower_layer(Body::Datagram(&packet));
+            let body = Body::Datagram(&packet);
+            let received = match self.name {
+                Some(name) => Received::from_lower_layer_named(name, body),
+                None => Received::from_lower_layer(body),
+            };
             router.stats.packets_received += 1;
             router.stats.bytes_received += packet.len() as u64;
             shared.tap.received(&received);

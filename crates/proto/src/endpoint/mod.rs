@@ -55,6 +55,8 @@ pub struct Endpoint {
     accepted: SharedConfig,
     local_port: u16,
     local_addresses: AddressList,
+    /// Whether a lower layer carries the packets of this endpoint.
+    is_over_lower_layer: bool,
     /// SCTP ports beside `local_port` and those of `config`.
     bound: BoundPorts,
     table: AssociationTable,
@@ -90,6 +92,7 @@ impl Endpoint {
             config,
             local_port,
             local_addresses: local_addresses.iter().copied().filter(|a| is_unicast(*a)).collect(),
+            is_over_lower_layer: false,
             bound: BoundPorts::default(),
             table: AssociationTable::default(),
             spent: SpentTags::default(),
@@ -104,9 +107,21 @@ impl Endpoint {
     /// have ports over one lower layer.
     ///
     /// [`EndpointConfig::over_lower_layer`] is a suitable configuration.
-    pub fn over_lower_layer(mut config: EndpointConfig, local_port: u16, cx: &mut Cx<'_>) -> Self {
+    pub fn over_lower_layer(config: EndpointConfig, local_port: u16, cx: &mut Cx<'_>) -> Self {
+        Self::over_lower_layer_named(config, local_port, LOWER_LAYER_LOCAL, cx)
+    }
+
+    /// Like [`over_lower_layer`](Self::over_lower_layer), with a lower layer that has a name in the form of an address, which is both the
+    /// local address of each association and the address of its peer. It is not sent. Received packets are passed as
+    /// [`Received::from_lower_layer_named`].
+    pub fn over_lower_layer_named(
+        mut config: EndpointConfig,
+        local_port: u16,
+        name: IpAddr,
+        cx: &mut Cx<'_>,
+    ) -> Self {
         config.association.fit_lower_layer();
-        Self::new(config, local_port, &[LOWER_LAYER_LOCAL], cx)
+        Self { is_over_lower_layer: true, ..Self::new(config, local_port, &[name], cx) }
     }
 
     /// Begins an association with the peer at `remote_port` of the addresses `peer`, all of which belong to it.
@@ -167,7 +182,10 @@ impl Endpoint {
 
     /// Binds a further SCTP port, or changes its configuration. Several programs, or several sockets of one, can thus
     /// share the endpoint and its UDP port. Existing associations at the port do not change.
-    pub fn bind_port(&mut self, port: u16, config: PortConfig) {
+    pub fn bind_port(&mut self, port: u16, mut config: PortConfig) {
+        if self.is_over_lower_layer {
+            config.association.fit_lower_layer();
+        }
         if port != 0 {
             self.bound.set(port, config);
         }
@@ -196,7 +214,7 @@ impl Endpoint {
         ports: Ports,
         peer: &[PeerAddress],
     ) -> Result<(AssociationId, Box<Association>), ConnectError> {
-        if self.is_over_lower_layer() {
+        if self.is_over_lower_layer {
             config.fit_lower_layer();
         }
         let (identity, peer) = self.prepare_connect(cx, &config, ports, peer)?;
@@ -222,11 +240,6 @@ impl Endpoint {
         remote_port: u16,
     ) -> Result<(AssociationId, Box<Association>), ConnectError> {
         self.connect(cx, config, remote_port, &[PeerAddress::BEHIND_LOWER_LAYER])
-    }
-
-    /// Whether a lower layer carries the packets of this endpoint.
-    fn is_over_lower_layer(&self) -> bool {
-        self.local_addresses.as_slice() == [LOWER_LAYER_LOCAL]
     }
 
     /// Tells where a packet belongs.
@@ -285,7 +298,7 @@ impl Endpoint {
     /// One over a lower layer has no addresses and gets none.
     pub fn handle_local_address(&mut self, change: LocalAddressChange) {
         match change {
-            _ if self.is_over_lower_layer() => {}
+            _ if self.is_over_lower_layer => {}
             LocalAddressChange::Added(address) => {
                 if is_unicast(address) && !self.local_addresses.contains(&address) {
                     self.local_addresses.push(address);
@@ -333,6 +346,11 @@ impl Endpoint {
     /// SCTP port of this endpoint.
     pub fn local_port(&self) -> u16 {
         self.local_port
+    }
+
+    /// Whether a lower layer carries the packets of this endpoint.
+    pub fn is_over_lower_layer(&self) -> bool {
+        self.is_over_lower_layer
     }
 
     /// Addresses of this endpoint.
@@ -421,8 +439,8 @@ impl Endpoint {
         let mut peer = SmallVec::<[PeerAddress; 2]>::new();
         for candidate in wished {
             let address = candidate.address;
-            let is_carried = self.is_over_lower_layer()
-                == (candidate.encapsulation == Encapsulation::LowerLayer);
+            let is_carried =
+                self.is_over_lower_layer == (candidate.encapsulation == Encapsulation::LowerLayer);
             let usable = is_carried
                 && local.iter().any(|local| pairs(*local, address))
                 && !self.is_self(ports.local, ports.remote, candidate)

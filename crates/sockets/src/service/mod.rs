@@ -1,6 +1,7 @@
 //! The service that owns the associations of programs: one for each user and network name space.
 
 mod calls;
+mod carried;
 mod channel;
 mod conversation;
 mod counts;
@@ -8,6 +9,7 @@ mod cut;
 mod errors;
 mod keyed;
 mod link;
+mod network;
 mod notify;
 mod options;
 mod socket;
@@ -26,7 +28,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 
 pub use crate::names::Style;
+pub use carried::{Carried, Packet};
 use counts::Counts;
+use network::Network;
 use socket::{SharedPorts, Socket};
 
 /// Most sockets that one process may have.
@@ -59,9 +63,9 @@ pub struct Settings {
 /// Reads settings from the text that a program's environment has.
 pub type ReadSettings = dyn Fn(&str) -> Result<Settings, String> + Send + Sync;
 
-/// All sockets, over one endpoint.
+/// All sockets, over one endpoint or lower layers of a program.
 pub struct Service {
-    endpoint: Endpoint,
+    network: Network,
     read_settings: Box<ReadSettings>,
     sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
     /// Sockets of each process.
@@ -81,7 +85,7 @@ pub struct Service {
 
 impl std::fmt::Debug for Service {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Service").field("endpoint", &self.endpoint).finish_non_exhaustive()
+        f.debug_struct("Service").field("network", &self.network).finish_non_exhaustive()
     }
 }
 
@@ -96,11 +100,18 @@ impl Service {
         endpoint: Endpoint,
         read_settings: impl Fn(&str) -> Result<Settings, String> + Send + Sync + 'static,
     ) -> Arc<Self> {
+        Self::over(Network::Host(endpoint), read_settings)
+    }
+
+    fn over(
+        network: Network,
+        read_settings: impl Fn(&str) -> Result<Settings, String> + Send + Sync + 'static,
+    ) -> Arc<Self> {
         // What is left is for content that is handed over, and for the endpoint.
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
         Arc::new(Self {
-            endpoint,
+            network,
             read_settings: Box::new(read_settings),
             sockets: Mutex::default(),
             counts: Counts::new(MAX_SOCKETS_PER_PROCESS, descriptors / 8 * 7),
@@ -129,13 +140,20 @@ impl Service {
         }
     }
 
-    /// Talks with a program, unless it is another user's or has too many connections.
+    /// Talks with a program, unless it is another user's.
     fn begin(self: &Arc<Self>, stream: UnixStream, user: u32) {
         // Fails if the program is gone.
         let Ok(peer) = stream.peer_cred() else { return };
         let process = peer.pid().unwrap_or_default();
         let may = peer.uid() == user || peer.uid() == 0;
-        if !may || !self.conversations.take(process) {
+        if may {
+            self.attend(stream, process);
+        }
+    }
+
+    /// Talks with a process, unless it has too many connections.
+    fn attend(self: &Arc<Self>, stream: UnixStream, process: i32) {
+        if !self.conversations.take(process) {
             return;
         }
         let service = Arc::clone(self);
@@ -156,7 +174,7 @@ impl Service {
             }
             let rest = async {
                 tokio::time::sleep(patience).await;
-                self.endpoint.idle().await;
+                self.network.idle().await;
             };
             tokio::select! {
                 () = rest => return,

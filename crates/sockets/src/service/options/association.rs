@@ -117,6 +117,7 @@ pub(super) fn get(
             times.into_iter().fold(Building::new().i32(id), Building::u32).0
         }),
         option::ASSOCINFO => parameters(socket, id),
+        option::AUTOCLOSE if socket.is_one_to_one() => Err(Errno::OPNOTSUPP),
         option::AUTOCLOSE => value(|now| now.autoclose.map_or(0, |time| ms(time).div_ceil(1000))),
         option::DISABLE_FRAGMENTS => {
             value(|now| u32::from(now.long_messages == Some(LongMessages::Refuse)))

@@ -212,6 +212,7 @@ fn set_parameters(socket: &Socket, value: Fields<'_>) -> Result<(), Errno> {
     if let Some(discovery) = path.pmtu_discovery {
         configure(socket, |config| {
             config.pmtu_discovery = Some(discovery);
+            config.mtu_bytes = path.mtu_bytes.unwrap_or(config.mtu_bytes);
             Ok(())
         })?;
     }
@@ -230,7 +231,13 @@ fn parameters(socket: &Socket, given: Fields<'_>) -> Result<Vec<u8>, Errno> {
         }
         None => {
             let now = current(socket, id)?;
+            let to_come = socket.state().options.association.clone();
+            let mtu = match to_come.pmtu_discovery {
+                Some(PmtuDiscovery::Fixed) => to_come.mtu_bytes.into(),
+                _ => 0,
+            };
             let path = PathOptions {
+                pmtu_discovery: to_come.pmtu_discovery,
                 heartbeats: now.heartbeats,
                 max_retrans: now.path_max_retrans,
                 sack_delay: now.sack_delay,
@@ -238,7 +245,7 @@ fn parameters(socket: &Socket, given: Fields<'_>) -> Result<Vec<u8>, Errno> {
                 ipv6_flow_label: now.ipv6_flow_label,
                 ..PathOptions::default()
             };
-            (path, 0)
+            (path, mtu)
         }
     };
     let (interval, heartbeat) = match path.heartbeats {

@@ -13,7 +13,7 @@ impl Socket {
     /// Local addresses that belong to the socket.
     pub(in crate::service) fn local_addresses(&self, state: &State) -> Vec<IpAddr> {
         let of_port = self.port_addresses(state);
-        let all = self.service.endpoint.local_addresses();
+        let all = self.service.network.local_addresses();
         all.into_iter().filter(|address| of_port.has(*address)).collect()
     }
 
@@ -47,6 +47,10 @@ impl Socket {
         state.ensure_open()?;
         if state.port.is_some() || !state.links.is_empty() {
             return Err(Errno::INVAL);
+        }
+        if self.name.is_carried && checked.is_empty() {
+            state.wished_port = port;
+            return Ok(());
         }
         state.addresses = checked;
         self.take_port(&mut state, port).inspect_err(|_| state.addresses.clear())
@@ -112,12 +116,15 @@ impl Socket {
     ) -> Result<(), Errno> {
         let associations = state.links.values().filter_map(|link| link.association());
         let able: Vec<_> = associations.filter(|one| one.can_change_addresses()).collect();
-        if able.is_empty() && state.port.is_none() {
+        if able.is_empty() && (state.port.is_none() || self.name.is_carried) {
             return Err(Errno::OPNOTSUPP);
         }
+        let Some(endpoint) = self.service.network.endpoint(&state.addresses) else {
+            return Err(Errno::OPNOTSUPP);
+        };
         for association in able {
             for address in addresses {
-                match change(&self.service.endpoint, association, *address) {
+                match change(&endpoint, association, *address) {
                     // It has the address already, or not any more, or ends: nothing is to be told.
                     Ok(())
                     | Err(
@@ -133,7 +140,7 @@ impl Socket {
 
     /// Addresses to bind to, of which each must be one of the host's; none if one is a wildcard.
     fn checked(&self, addresses: &[SocketAddr], port: u16) -> Result<Vec<IpAddr>, Errno> {
-        let ours = self.service.endpoint.local_addresses();
+        let ours = self.service.network.local_addresses();
         let mut all = Vec::new();
         for address in addresses {
             let ip = address.ip();
@@ -152,8 +159,16 @@ impl Socket {
     }
 
     pub(super) fn take_port(&self, state: &mut State, port: u16) -> Result<(), Errno> {
+        if self.name.is_carried
+            && state.addresses.is_empty()
+            && let [only] = self.service.network.local_addresses()[..]
+        {
+            state.addresses = vec![only];
+        }
         let config = state.port_config(self);
-        let bound = match self.service.endpoint.bind_port(port, config, 0) {
+        let endpoint = self.service.network.endpoint(&state.addresses);
+        let endpoint = endpoint.ok_or(Errno::ADDRNOTAVAIL)?;
+        let bound = match endpoint.bind_port(port, config, 0) {
             Err(BindError::PortInUse(port)) => self.join_port(state, port)?,
             bound => {
                 let bound = Arc::new(bound.map_err(|error| errors::of_bind(&error))?);

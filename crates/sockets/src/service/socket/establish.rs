@@ -32,7 +32,8 @@ impl Socket {
             return Err(Errno::INVAL);
         }
         if state.port.is_none() {
-            self.take_port(&mut state, 0)?;
+            let wished = state.wished_port;
+            self.take_port(&mut state, wished)?;
         }
         self.begin_listening(&state)?;
         let accepts = std::mem::replace(&mut state.accepts, true);
@@ -118,8 +119,10 @@ impl Socket {
         if port == 0 || addresses.iter().any(|address| address.port() != port) {
             return Err(Errno::INVAL);
         }
+        self.ensure_carried(&mut state, addresses)?;
         if state.port.is_none() {
-            self.take_port(&mut state, 0)?;
+            let wished = state.wished_port;
+            self.take_port(&mut state, wished)?;
         }
         let from = state.port.clone().ok_or(Errno::INVAL)?;
         let peer = Peer::new(addresses.iter().map(SocketAddr::ip), port);
@@ -162,6 +165,18 @@ impl Socket {
             }
         });
         Ok(id)
+    }
+
+    /// Where the program carries packets, both sides have the address that names the lower layer.
+    fn ensure_carried(&self, state: &mut State, peer: &[SocketAddr]) -> Result<(), Errno> {
+        if !self.name.is_carried {
+            return Ok(());
+        }
+        let [peer] = peer else { return Err(Errno::INVAL) };
+        if state.port.is_none() && self.service.network.local_addresses().contains(&peer.ip()) {
+            state.addresses = vec![peer.ip()];
+        }
+        if state.addresses == [peer.ip()] { Ok(()) } else { Err(Errno::ADDRNOTAVAIL) }
     }
 
     /// An attempt to connect has ended.

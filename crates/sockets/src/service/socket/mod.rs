@@ -62,6 +62,8 @@ pub(super) struct Socket {
 pub(super) struct State {
     pub(super) options: Options,
     port: Option<Arc<BoundPort>>,
+    /// The port that it is to have, as soon as it is known which lower layer it uses.
+    wished_port: u16,
     /// Local addresses that it is bound to; none means all of its family.
     addresses: Vec<IpAddr>,
     backlog: Option<usize>,
@@ -105,7 +107,8 @@ impl Socket {
         options: Options,
     ) -> Result<(Arc<Self>, OwnedFd), Errno> {
         let id = service.draw_id().ok_or(Errno::IO)?;
-        let name = SocketName { id, style, is_ipv6 };
+        let is_carried = service.network.is_carried();
+        let name = SocketName { id, style, is_ipv6, is_carried };
         let (channel, theirs) = Channel::pair(name).map_err(|error| errno_of(&error))?;
         let wanted = AtomicU8::new(options.wanted());
         let socket = Arc::new(Self {
@@ -116,6 +119,7 @@ impl Socket {
             state: Mutex::new(State {
                 options,
                 port: None,
+                wished_port: 0,
                 addresses: Vec::new(),
                 backlog: None,
                 accepts: false,
@@ -172,6 +176,17 @@ impl Socket {
         };
         self.settled.notify_waiters();
         drop(port);
+        if self.name.is_carried && aborts {
+            // The program takes it for gone once the ABORTs are on their way: it may free what carries them then.
+            for link in links {
+                let association = link.association().cloned();
+                link.leave(aborts).await;
+                if let Some(association) = association {
+                    let _ = association.closed().await;
+                }
+            }
+            return self.service.remove(&self, has_ended);
+        }
         self.service.remove(&self, has_ended);
         for link in links {
             link.leave(aborts).await;

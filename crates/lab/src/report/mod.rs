@@ -14,6 +14,7 @@ pub use files::{Written, page_of};
 
 use std::io;
 
+use crate::paper::slug;
 use crate::reproduce::{Answer, PaperReport, Report, Row};
 use page::{Page, TableHtml};
 use text::{duration, escape};
@@ -24,6 +25,9 @@ use text::{duration, escape};
 /// A picture cannot be read.
 pub fn paper_page(report: &Report, paper: &PaperReport, words: &str) -> io::Result<String> {
     let title = match &paper.figure {
+        Some(id) if paper.statements.iter().any(|row| slug(&row.id) == *id) => {
+            format!("{}, statement {id}", paper.title)
+        }
         Some(figure) => format!("{}, figure {figure}", paper.title),
         None => paper.title.clone(),
     };

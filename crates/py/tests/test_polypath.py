@@ -67,6 +67,8 @@ def test_a_run_is_that_of_the_program(tmp_path: Path) -> None:
     result = polypath.sim(TWO_PATHS, seed=7)
     assert 15 < result.goodput_mbit_s < 30
     assert result.series["time_s"] == [1, 2, 3, 4, 5] and len(result.series["goodput_bit_s"]) == 5
+    finer = polypath.sim(TWO_PATHS, seed=7, series="500 ms")
+    assert finer.series["time_s"][:3] == [0.5, 1, 1.5] and finer["trace_hash"] == result["trace_hash"]
 
 
 def test_changes_and_seeds() -> None:

@@ -4,12 +4,13 @@
 //! another. A run that two processes made counts once. Each line has a [checksum](sealed). Results are named once per shape
 //! and not in every line.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::line::{Execution, Line, Program, RunLine};
+use super::index::{Index, Note, Place};
+use super::line::{Execution, Head, Line, Program, RunLine};
 use super::numbered::Numbered;
 use super::part::{self, Writer, Writing};
 use super::{FlatResult, Kind, Outcome, RunId, Shard, Status, sealed};
@@ -73,7 +74,7 @@ pub struct Journal {
 #[derive(Debug)]
 struct State {
     parts: Vec<Part>,
-    runs: BTreeMap<RunId, Place>,
+    runs: Index,
     /// Names of results.
     shapes: Numbered<Vec<String>>,
     /// What the values of runs are: few different lists, for many runs.
@@ -91,28 +92,6 @@ struct Part {
     shapes: Vec<usize>,
     programs: Vec<usize>,
     threads: usize,
-}
-
-/// Position of a run, and its summary.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    part: usize,
-    start: u64,
-    length: usize,
-    kinds: usize,
-    program: usize,
-    note: Note,
-}
-
-/// Summary of a run, without its results.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Note {
-    /// How it ended.
-    pub status: Status,
-    /// How it was executed.
-    pub execution: Execution,
-    /// Number of attempts without a result.
-    pub failures: u32,
 }
 
 /// The number of a shape, and the kind of each of its values.
@@ -143,18 +122,35 @@ impl Journal {
     /// # Errors
     /// As [`Journal::open`].
     pub(crate) fn of_share(directory: &Path, share: Shard) -> Result<Self, JournalError> {
+        Self::loaded(directory, share, State::load)
+    }
+
+    /// Opens the journal of a directory without what came out of runs, which is fast: for notes and names only.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub(crate) fn of_notes(directory: &Path) -> Result<Self, JournalError> {
+        Self::loaded(directory, Shard::WHOLE, State::load_notes)
+    }
+
+    fn loaded(
+        directory: &Path,
+        share: Shard,
+        load: fn(&mut State, &Path) -> Result<(), JournalError>,
+    ) -> Result<Self, JournalError> {
         let io = |error| JournalError::Io { path: directory.to_owned(), error };
         let mut state = State {
             parts: Vec::new(),
-            runs: BTreeMap::new(),
+            runs: Index::default(),
             shapes: Numbered::EMPTY,
             kinds: Numbered::EMPTY,
             programs: Numbered::EMPTY,
             writer: None,
         };
         for path in part::parts_of(directory, share).map_err(io)? {
-            state.load(&path)?;
+            load(&mut state, &path)?;
         }
+        state.runs.sort();
         Ok(Self { directory: directory.to_owned(), share, state: Mutex::new(state) })
     }
 
@@ -171,12 +167,12 @@ impl Journal {
 
     /// Whether a run is in it.
     pub fn has(&self, id: RunId) -> bool {
-        self.lock().runs.contains_key(&id)
+        self.lock().runs.get(id).is_some()
     }
 
     /// Summary of a run.
     pub(crate) fn note(&self, id: RunId) -> Option<Note> {
-        self.lock().runs.get(&id).map(|place| place.note)
+        self.lock().runs.get(id).map(|place| place.note())
     }
 
     /// Number of runs in it.
@@ -191,13 +187,13 @@ impl Journal {
 
     /// Names of the runs in it.
     pub fn ids(&self) -> Vec<RunId> {
-        self.lock().runs.keys().copied().collect()
+        self.lock().runs.ids()
     }
 
     /// The writer of a run.
     pub(crate) fn program_of(&self, id: RunId) -> Option<Arc<Program>> {
         let state = self.lock();
-        state.runs.get(&id).and_then(|place| state.programs.thing(place.program).cloned())
+        state.runs.get(id).and_then(|place| state.programs.thing(place.program as usize).cloned())
     }
 
     /// The processes that write to the directory at present.
@@ -251,10 +247,10 @@ impl Journal {
     /// Names of all results of these runs, sorted, and what they hold; nothing for what never had a value.
     pub(crate) fn kinds(&self, ids: impl Iterator<Item = RunId>) -> BTreeMap<String, Option<Kind>> {
         let state = self.lock();
-        let lists: BTreeSet<usize> =
-            ids.filter_map(|id| state.runs.get(&id)).map(|place| place.kinds).collect();
+        let lists: BTreeSet<u32> =
+            ids.filter_map(|id| state.runs.get(id)).map(|place| place.kinds).collect();
         let mut found: BTreeMap<String, Option<Kind>> = BTreeMap::new();
-        let lists = lists.into_iter().filter_map(|list| state.kinds.thing(list));
+        let lists = lists.into_iter().filter_map(|list| state.kinds.thing(list as usize));
         for (shape, kinds) in lists.map(|list| &**list) {
             let names = state.shapes.thing(*shape).into_iter().flat_map(|names| names.iter());
             for (name, kind) in names.zip(kinds) {
@@ -275,21 +271,21 @@ impl Journal {
     pub fn read(&self, id: RunId) -> Result<Option<Entry>, JournalError> {
         let (place, path) = {
             let state = self.lock();
-            let Some(place) = state.runs.get(&id).copied() else { return Ok(None) };
-            (place, state.parts[place.part].path.clone())
+            let Some(place) = state.runs.get(id) else { return Ok(None) };
+            (place, state.parts[place.part as usize].path.clone())
         };
         // The long part of the work, without the lock.
         let io = |error| JournalError::Io { path: path.clone(), error };
-        let bytes = part::bytes(&path, place.start, place.length).map_err(io)?;
+        let bytes = part::bytes(&path, place.start, place.length as usize).map_err(io)?;
         let line = sealed::open(&bytes).ok().and_then(|json| serde_json::from_slice(json).ok());
         let Some(Line::Run(line)) = line else {
             let message = format!("run {id} has changed");
             return Err(io(io::Error::new(ErrorKind::InvalidData, message)));
         };
         let state = self.lock();
-        let shape = state.parts[place.part].shapes.get(line.shape);
+        let shape = state.parts[place.part as usize].shapes.get(line.shape);
         let names = shape.and_then(|shape| state.shapes.thing(*shape)).cloned();
-        let program = state.programs.thing(place.program).cloned().unwrap_or_default();
+        let program = state.programs.thing(place.program as usize).cloned().unwrap_or_default();
         drop(state);
         let names = names.unwrap_or_default();
         let result = FlatResult { names, values: line.values, series: line.series };
@@ -360,51 +356,56 @@ impl State {
         let read = part::read(path, |line, start, length| {
             let part = &mut self.parts[number];
             match line {
-                Line::Program(program) => {
-                    let program = self.programs.number(program);
-                    part.programs.push(program);
-                }
+                Line::Program(program) => part.programs.push(self.programs.number(program)),
                 Line::Threads(threads) => part.threads = threads,
                 Line::Shape(names) => part.shapes.push(self.shapes.number(names)),
                 Line::Run(run) => {
                     let id = run.run.parse().map_err(|error| format!("{error}"))?;
                     let shape =
                         *part.shapes.get(run.shape).ok_or("it has a shape that was not named")?;
-                    let program = match part.programs.get(run.program) {
-                        Some(program) => *program,
-                        None => self.programs.number(Program::default()),
-                    };
+                    let program = part.program(run.program, &mut self.programs);
                     let kinds = (shape, run.values.iter().map(Kind::of).collect());
                     let kinds = self.kinds.number(kinds);
-                    let note = Note::of(run.status, run.execution);
-                    self.keep(id, Place { part: number, start, length, kinds, program, note });
+                    let lines = (number, start, length);
+                    let place = Place::new(lines, (kinds, program), run.status, run.execution);
+                    self.runs.push(id, place);
                 }
             }
             Ok(())
         });
+        self.unless_gone(read)
+    }
+
+    /// Reads the notes of a part.
+    fn load_notes(&mut self, path: &Path) -> Result<(), JournalError> {
+        let number = self.parts.len();
+        self.parts.push(Part::new(path.to_owned()));
+        let read = part::read(path, |line, start, length| {
+            let part = &mut self.parts[number];
+            match line {
+                Head::Program(program) => part.programs.push(self.programs.number(program)),
+                Head::Threads(threads) => part.threads = threads,
+                Head::Shape(_) => {}
+                Head::Run(run) => {
+                    let id = run.run.parse().map_err(|error| format!("{error}"))?;
+                    let program = part.program(run.program, &mut self.programs);
+                    let lines = (number, start, length);
+                    self.runs.push(id, Place::new(lines, (0, program), run.status, run.execution));
+                }
+            }
+            Ok(())
+        });
+        self.unless_gone(read)
+    }
+
+    /// A writer without runs may take its part away while it is read.
+    fn unless_gone(&mut self, read: Result<(), JournalError>) -> Result<(), JournalError> {
         match read {
-            // A writer without runs took it away meanwhile.
             Err(JournalError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
                 self.parts.pop();
                 Ok(())
             }
             other => other,
-        }
-    }
-
-    /// Notes where a run stands. Of several times, the first with a result counts, or else the last.
-    fn keep(&mut self, id: RunId, mut place: Place) {
-        match self.runs.entry(id) {
-            btree_map::Entry::Vacant(vacant) => {
-                vacant.insert(place);
-            }
-            btree_map::Entry::Occupied(mut known) => {
-                let failures = known.get().note.failures + place.note.failures;
-                if !known.get().note.status.has_results() {
-                    place.note.failures = failures;
-                    known.insert(place);
-                }
-            }
         }
     }
 
@@ -475,8 +476,8 @@ impl State {
             None => self.programs.number(Program::default()),
         };
         let kinds = self.kinds.number(kinds);
-        let (length, note) = (text.len(), Note::of(status, execution));
-        self.keep(id, Place { part, start, length, kinds, program, note });
+        let lines = (part, start, text.len());
+        self.runs.add(id, Place::new(lines, (kinds, program), status, execution));
         Ok(())
     }
 }
@@ -485,11 +486,13 @@ impl Part {
     fn new(path: PathBuf) -> Self {
         Self { path, shapes: Vec::new(), programs: Vec::new(), threads: 1 }
     }
-}
 
-impl Note {
-    fn of(status: Status, execution: Execution) -> Self {
-        Self { status, execution, failures: u32::from(!status.has_results()) }
+    /// The number in the journal of the program with a number in the part.
+    fn program(&self, number: usize, programs: &mut Numbered<Program>) -> usize {
+        match self.programs.get(number) {
+            Some(program) => *program,
+            None => programs.number(Program::default()),
+        }
     }
 }
 

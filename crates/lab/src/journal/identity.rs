@@ -13,7 +13,7 @@ use super::canonical::canonical;
 pub const RESULTS_VERSION: u32 = 3;
 
 /// The name of a run: a hash of its resolved configuration, its seed and [`RESULTS_VERSION`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct RunId([u8; 16]);
 
 /// The resolved configuration of runs.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Status, sealed};
@@ -56,6 +57,24 @@ pub(super) struct RunLine {
     pub values: Vec<Cell>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<(String, Vec<f64>, Vec<Option<f64>>)>,
+    pub execution: Execution,
+}
+
+/// A line without what came out of its run; it is read many times as fast.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Head {
+    Program(Program),
+    Threads(usize),
+    Shape(IgnoredAny),
+    Run(RunHead),
+}
+
+#[derive(Deserialize)]
+pub(super) struct RunHead {
+    pub run: String,
+    pub status: Status,
+    pub program: usize,
     pub execution: Execution,
 }
 

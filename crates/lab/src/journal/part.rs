@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::line::Line;
+use serde::de::DeserializeOwned;
+
 use super::{JournalError, Shard, sealed};
 
 /// File with the finished runs of older versions, which is read as a part.
@@ -67,9 +68,9 @@ fn scope(share: Shard) -> String {
 
 /// Reads the whole lines of a part from `from` on, and says of each where it begins and how long it is. Returns where the last one
 /// ends.
-pub(super) fn read(
+pub(super) fn read<L: DeserializeOwned>(
     path: &Path,
-    mut each: impl FnMut(Line, u64, usize) -> Result<(), String>,
+    mut each: impl FnMut(L, u64, usize) -> Result<(), String>,
 ) -> Result<(), JournalError> {
     let io = |error| JournalError::Io { path: path.to_owned(), error };
     let mut reader = BufReader::new(File::open(path).map_err(io)?);

@@ -1,5 +1,6 @@
 //! The runs of a study.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -93,23 +94,27 @@ pub(crate) fn points_of(study: &Study, shard: Shard) -> impl ExactSizeIterator<I
     shard.of(study.points().len())
 }
 
-/// The configurations of a part of a study.
+/// The configurations of a part of a study. A study can have a million, so that only the names of runs are kept of most.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The points that it has, in order.
     points: Vec<usize>,
-    /// By point and variant.
-    configurations: Vec<Configuration>,
     variants: usize,
+    /// Names of the first runs of each configuration, by point and variant.
+    names: Vec<RunId>,
+    /// How many these are of each.
+    first: usize,
+    /// By number: configurations without a scenario, and all where the number of runs is not known in advance.
+    kept: BTreeMap<usize, Configuration>,
 }
 
 /// What all runs of a variant at a point have in common.
 #[derive(Debug)]
-pub(crate) struct Configuration {
+struct Configuration {
     /// Of runs that are recorded, and of those that are not.
     identities: [Identity; 2],
     /// Why there is no scenario.
-    pub refused: Option<String>,
+    refused: Option<String>,
 }
 
 impl Plan {
@@ -118,33 +123,59 @@ impl Plan {
     pub fn of(study: &Study, shard: Shard) -> Self {
         let variants = study.variants().len();
         let points: Vec<usize> = points_of(study, shard).collect();
-        let configurations = (0..points.len() * variants)
-            .into_par_iter()
-            .map(|number| {
-                let point = study.points().at(points[number / variants]);
-                Configuration::of(study, &point, number % variants)
-            })
-            .collect();
-        Self { points, configurations, variants }
+        let replications = study.replications();
+        let is_open = replications.until.is_some() || replications.sequential;
+        let first = first_target(study).max(1) as usize;
+        let mut names = vec![RunId::default(); points.len() * variants * first];
+        let resolve = |(number, names): (usize, &mut [RunId])| {
+            let (point, variant) =
+                (study.points().at(points[number / variants]), number % variants);
+            let configuration = Configuration::of(study, &point, variant);
+            for (replication, name) in (0..).zip(names) {
+                *name = configuration.run(study, &point, variant, replication);
+            }
+            let is_kept = is_open || configuration.refused.is_some();
+            is_kept.then_some((number, configuration))
+        };
+        let kept: Vec<_> = names.par_chunks_mut(first).enumerate().filter_map(resolve).collect();
+        Self { kept: kept.into_iter().collect(), points, variants, names, first }
     }
 
-    /// The configuration of a variant at a point of the part.
+    /// The number of a configuration.
     ///
     /// # Panics
     /// The part does not have the point.
-    pub fn at(&self, point: usize, variant: usize) -> &Configuration {
+    fn number(&self, point: usize, variant: usize) -> usize {
         let place = match self.points.get(point) {
             Some(found) if *found == point => point,
             _ => self.points.binary_search(&point).expect("a point of this part"),
         };
-        &self.configurations[place * self.variants + variant]
+        place * self.variants + variant
+    }
+
+    /// Why a variant has no scenario at a point of the part.
+    ///
+    /// # Panics
+    /// The part does not have the point.
+    pub fn refused(&self, point: usize, variant: usize) -> Option<&str> {
+        self.kept.get(&self.number(point, variant))?.refused.as_deref()
     }
 
     /// The name of a run.
+    ///
+    /// # Panics
+    /// The part does not have the point.
     pub fn id(&self, study: &Study, point: usize, variant: usize, replication: u32) -> RunId {
-        let recorded = usize::from(is_recorded(study, replication));
-        let seed = study.seed(&study.points().at(point), variant, replication);
-        self.at(point, variant).identities[recorded].run(seed)
+        let number = self.number(point, variant);
+        if (replication as usize) < self.first {
+            return self.names[number * self.first + replication as usize];
+        }
+        let at = study.points().at(point);
+        match self.kept.get(&number) {
+            Some(configuration) => configuration.run(study, &at, variant, replication),
+            // Few ask for more runs than the study says.
+            None => Configuration::of(study, &at, variant).run(study, &at, variant, replication),
+        }
     }
 }
 
@@ -174,6 +205,12 @@ impl Configuration {
                 Self { identities: [identity.clone(), identity], refused: Some(error) }
             }
         }
+    }
+
+    /// The name of a run of it.
+    fn run(&self, study: &Study, point: &Point, variant: usize, replication: u32) -> RunId {
+        let recorded = usize::from(is_recorded(study, replication));
+        self.identities[recorded].run(study.seed(point, variant, replication))
     }
 }
 

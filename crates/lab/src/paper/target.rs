@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use super::Paper;
 use crate::study::unknown;
+use crate::verdict::Statement;
 
 /// What to reproduce.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,16 +15,16 @@ pub enum Target {
     All,
     /// A paper.
     Paper(String),
-    /// A figure, table, section or study of a paper.
+    /// A figure, table, section, study or statement of a paper.
     Figure {
         /// The key of the paper.
         paper: String,
-        /// The figure.
+        /// The figure, or the identifier of the statement.
         figure: String,
     },
 }
 
-/// `all`, `PAPER` or `PAPER/FIGURE`.
+/// `all`, `PAPER`, `PAPER/FIGURE` or `PAPER/STATEMENT`.
 impl FromStr for Target {
     type Err = String;
 
@@ -34,7 +35,7 @@ impl FromStr for Target {
             Some((paper, figure)) if !paper.is_empty() && !slug(figure).is_empty() => {
                 Ok(Self::Figure { paper: paper.into(), figure: figure.into() })
             }
-            _ => Err(format!("`{text}` is not all, PAPER or PAPER/FIGURE")),
+            _ => Err(format!("`{text}` is not all, PAPER, PAPER/FIGURE or PAPER/STATEMENT")),
         }
     }
 }
@@ -58,6 +59,8 @@ pub struct Part {
     pub studies: Vec<String>,
     /// The figure, in the form of [`slug`]; default: all.
     pub figure: Option<String>,
+    /// The only statement that is judged; default: all about the studies.
+    pub statement: Option<String>,
 }
 
 impl Target {
@@ -70,6 +73,7 @@ impl Target {
             paper: number,
             studies: papers[number].studies.clone(),
             figure: None,
+            statement: None,
         };
         let number_of = |key: &str| {
             let found = papers.iter().position(|paper| paper.key() == key);
@@ -80,14 +84,27 @@ impl Target {
             Self::Paper(key) => Ok(vec![whole(number_of(key)?)]),
             Self::Figure { paper, figure } => {
                 let number = number_of(paper)?;
-                part(number, &papers[number], &slug(figure)).map(|part| vec![part])
+                part(number, &papers[number], figure).map(|part| vec![part])
             }
         }
     }
 }
 
+/// The statement of this identifier with its study, or the studies of a figure.
+fn part(number: usize, paper: &Paper, name: &str) -> Result<Part, String> {
+    match paper.expectations.statements.iter().find(|statement| statement.id == name) {
+        Some(statement) => Ok(Part {
+            paper: number,
+            studies: vec![statement.study.clone()],
+            figure: Some(slug(name)),
+            statement: Some(name.to_owned()),
+        }),
+        None => figure_part(number, paper, &slug(name)),
+    }
+}
+
 /// The studies of a figure: those of that name, or those by which statements about it are judged.
-fn part(number: usize, paper: &Paper, figure: &str) -> Result<Part, String> {
+fn figure_part(number: usize, paper: &Paper, figure: &str) -> Result<Part, String> {
     let statements = &paper.expectations.statements;
     let by_name = |study: &&String| is_in(&slug(study.trim_end_matches(".toml")), figure);
     let mut studies: Vec<String> = paper.studies.iter().filter(by_name).cloned().collect();
@@ -103,7 +120,12 @@ fn part(number: usize, paper: &Paper, figure: &str) -> Result<Part, String> {
     let concluded = paper.expectations.conclusions.iter().map(|row| row.figure.as_str());
     // What a paper concludes rests on all of it.
     if studies.is_empty() && concluded.clone().any(|other| is_in(&slug(other), figure)) {
-        return Ok(Part { paper: number, studies: paper.studies.clone(), figure: None });
+        return Ok(Part {
+            paper: number,
+            studies: paper.studies.clone(),
+            figure: None,
+            statement: None,
+        });
     }
     let mut others = not_run.chain(calculated).chain(defaults).chain(concluded);
     if studies.is_empty() && !others.clone().any(|other| is_in(&slug(other), figure)) {
@@ -115,13 +137,24 @@ fn part(number: usize, paper: &Paper, figure: &str) -> Result<Part, String> {
         let what = format!("figure of {}", paper.key());
         return Err(unknown(&what, figure, names.into_iter()));
     }
-    Ok(Part { paper: number, studies, figure: Some(figure.to_owned()) })
+    Ok(Part { paper: number, studies, figure: Some(figure.to_owned()), statement: None })
 }
 
 impl Part {
     /// Whether a figure belongs to it.
     pub fn has(&self, figure: &str) -> bool {
         self.figure.as_ref().is_none_or(|wanted| is_in(&slug(figure), wanted))
+    }
+
+    /// The statements about one of its studies that are judged.
+    pub fn about<'a>(
+        &'a self,
+        paper: &'a Paper,
+        study: &'a str,
+    ) -> impl Iterator<Item = &'a Statement> {
+        let is_wanted = |id: &String| self.statement.as_ref().is_none_or(|wanted| wanted == id);
+        let statements = paper.expectations.statements.iter();
+        statements.filter(move |statement| statement.study == study && is_wanted(&statement.id))
     }
 }
 
@@ -199,6 +232,20 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_is_judged_alone() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
+        let papers = Paper::read_all(Path::new(folder)).expect("papers");
+        let judged = |text: &str| -> Vec<String> {
+            let parts = text.parse::<Target>().and_then(|target| target.among(&papers));
+            let [part] = &parts.expect("a target")[..] else { panic!("{text} has several parts") };
+            let about = |study| part.about(&papers[part.paper], study);
+            part.studies.iter().flat_map(|study| about(study)).map(|s| s.id.clone()).collect()
+        };
+        assert_eq!(judged("natarajan/natarajan-13-2"), ["natarajan-13-2"]);
+        assert!(judged("natarajan/13").len() > 10);
+    }
+
+    #[test]
     fn targets_are_found_among_the_papers() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
         let papers = Paper::read_all(Path::new(folder)).expect("papers");
@@ -221,6 +268,7 @@ mod tests {
         let error = studies("iyengar/77").expect_err("no such figure");
         assert!(error.starts_with("there is no figure of iyengar `77`"), "{error}");
         assert!(studies("iyengar/").is_err());
+        assert_eq!(studies("natarajan/natarajan-13-2"), Ok(vec!["fig13.toml".into()]));
         let error = studies("sarwar/x").expect_err("no such figure");
         assert_eq!(error.matches("`iii`").count(), 1, "{error}");
     }

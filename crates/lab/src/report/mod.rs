@@ -4,6 +4,7 @@ mod comparison;
 mod files;
 mod page;
 mod pictures;
+mod plot;
 mod prose;
 mod provenance;
 mod text;
@@ -13,6 +14,7 @@ pub use files::{Written, page_of};
 
 use std::io;
 
+use crate::paper::slug;
 use crate::reproduce::{Answer, PaperReport, Report, Row};
 use page::{Page, TableHtml};
 use text::{duration, escape};
@@ -23,6 +25,9 @@ use text::{duration, escape};
 /// A picture cannot be read.
 pub fn paper_page(report: &Report, paper: &PaperReport, words: &str) -> io::Result<String> {
     let title = match &paper.figure {
+        Some(id) if paper.statements.iter().any(|row| slug(&row.id) == *id) => {
+            format!("{}, statement {id}", paper.title)
+        }
         Some(figure) => format!("{}, figure {figure}", paper.title),
         None => paper.title.clone(),
     };
@@ -31,7 +36,7 @@ pub fn paper_page(report: &Report, paper: &PaperReport, words: &str) -> io::Resu
     page.section(
         "verdicts",
         "Verdicts",
-        &(provenance::errors(paper) + &verdicts::table(&paper.statements)),
+        &(provenance::errors(paper) + &verdicts::table(&paper.statements, report.extent)),
     );
     page.section("claims", "The paper, and how it is rebuilt here", &before);
     page.section("pictures", "Pictures", &pictures::all(&paper.studies)?);
@@ -61,11 +66,12 @@ pub fn index_page(report: &Report, files: &[(&str, String)]) -> String {
     }
     let errors: String = report.papers.iter().map(provenance::errors).collect();
     page.section("papers", "Papers", &(errors + &table.html()));
-    for answer in [Answer::Differs, Answer::Undecided, Answer::NotRun] {
+    for answer in [Answer::Differs, Answer::Undecided, Answer::NotRun, Answer::Holds] {
         let title = match answer {
             Answer::Differs => "What differs",
             Answer::Undecided => "What needs more runs",
-            _ => "What was not run",
+            Answer::NotRun => "What was not run",
+            Answer::Holds => "What holds",
         };
         page.section(answer.name().replace(' ', "-").as_str(), title, &list(report, files, answer));
     }
@@ -85,12 +91,13 @@ fn list(report: &Report, files: &[(&str, String)], answer: Answer) -> String {
         for row in rows {
             let cause = row.cause.as_deref().map(|cause| format!("<br>{}", escape(cause)));
             html += &format!(
-                "<li><a href=\"{}#{}\">{}</a> (figure {}): {}{}</li>\n",
+                "<li><a href=\"{}#{}\">{}</a> (figure {}): {}{}{}</li>\n",
                 escape(file),
                 escape(&row.id),
                 escape(&row.id),
                 escape(&row.figure),
                 escape(&row.statement),
+                verdicts::deciding(row),
                 cause.unwrap_or_default()
             );
         }
@@ -124,4 +131,4 @@ fn foot(report: &Report) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,7 +5,7 @@ use crate::reproduce::{Agreement, Beside, StudyFailure, StudyReport};
 use crate::run::{Program, Status};
 use crate::stats::{Estimate, Interval};
 
-fn row(id: &str, verdict: Answer) -> Row {
+pub(super) fn row(id: &str, verdict: Answer) -> Row {
     Row {
         id: id.into(),
         paper: "p".into(),
@@ -175,10 +175,19 @@ fn a_page_has_everything_about_a_paper() {
         "it &lt;broke&gt;",
         "no &lt;disk&gt;",
         "0.1 (abc) on here",
+        "<pre>polypath reproduce p/p-1 --quick</pre>",
     ] {
         assert!(page.contains(words), "{words} is not in the page of the paper");
     }
-    for words in ["p/report.html#p-1", "What differs", "What was not run", "1 of 6 runs of"] {
+    let decided = "Decided by 25.12 % (20 % to 30 %); expected: at least 20 %.";
+    for words in [
+        "p/report.html#p-1",
+        decided,
+        "What holds",
+        "What differs",
+        "What was not run",
+        "1 of 6 runs of",
+    ] {
         assert!(index.contains(words), "{words} is not in the index");
     }
 }

@@ -1,6 +1,7 @@
 //! The table of verdicts.
 
 use super::page::TableHtml;
+use super::plot;
 use super::text::{escape, interval, number, percent};
 use crate::reproduce::{Answer, Row};
 use crate::verdict::{RELATIVE, not_enough};
@@ -30,7 +31,9 @@ pub(super) fn counts<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> String 
 }
 
 /// Every statement with its verdict.
-pub(super) fn table(rows: &[Row]) -> String {
+///
+/// `extent` is the option of the command that runs a statement.
+pub(super) fn table(rows: &[Row], extent: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -42,9 +45,9 @@ pub(super) fn table(rows: &[Row]) -> String {
         let dash = || "–".to_owned();
         let cells = [
             escape(&row.figure),
-            words(row, format),
+            words(row, format, extent),
             badge(row.verdict, row.verdict.name()),
-            row.measured.map_or_else(dash, |value| with_unit(format(value), &row.unit)),
+            row.measured.map_or_else(dash, |value| escape(&with_unit(format(value), &row.unit))),
             row.interval.map_or_else(dash, |range| interval(range, format)),
             row.expected.as_deref().map_or_else(dash, escape),
             row.rule.map_or_else(dash, escape),
@@ -55,8 +58,25 @@ pub(super) fn table(rows: &[Row]) -> String {
     table.html()
 }
 
-/// The statement, why it differs, and every place that was looked at.
-fn words(row: &Row, format: fn(f64) -> String) -> String {
+/// What decides a statement: the number, its interval, the place and what is expected.
+pub(super) fn deciding(row: &Row) -> String {
+    let (Some(measured), Some(expected)) = (row.measured, &row.expected) else {
+        return String::new();
+    };
+    let format = if row.unit == RELATIVE { percent } else { number };
+    let range = row.interval.map(|range| format!(" ({})", interval(range, format)));
+    let place = row.place.as_deref().map(|place| format!(" at {place}"));
+    format!(
+        "<br>Decided by {}{}{}; expected: {}.",
+        escape(&with_unit(format(measured), &row.unit)),
+        escape(&range.unwrap_or_default()),
+        escape(&place.unwrap_or_default()),
+        escape(expected)
+    )
+}
+
+/// The statement, why it differs, how to run just it, and every place that was looked at.
+fn words(row: &Row, format: fn(f64) -> String, extent: &str) -> String {
     let mut html = format!("{} <code>{}</code>", escape(&row.statement), escape(&row.id));
     if let Some(cause) = &row.cause {
         let label = match row.verdict {
@@ -73,6 +93,8 @@ fn words(row: &Row, format: fn(f64) -> String) -> String {
     if row.verdict == Answer::Undecided && !row.places.is_empty() {
         html += &format!(" <small>{}</small>", escape(&not_enough(&row.places)));
     }
+    html += &plot::of(row, format);
+    html += &command(row, extent);
     if row.places.len() > 1 {
         html += &format!("<details><summary>{} comparisons</summary><ul>", row.places.len());
         for place in &row.places {
@@ -86,6 +108,19 @@ fn words(row: &Row, format: fn(f64) -> String) -> String {
         html += "</ul></details>";
     }
     html
+}
+
+/// The command that runs what a statement needs, and judges it alone.
+fn command(row: &Row, extent: &str) -> String {
+    if row.study.is_none() {
+        return String::new();
+    }
+    format!(
+        "<details><summary>Run just this</summary><pre>polypath reproduce {}/{} --{}</pre></details>",
+        escape(&row.paper),
+        escape(&row.id),
+        escape(extent)
+    )
 }
 
 /// What shows a cause: statements with links to their rows, and studies.
@@ -105,6 +140,6 @@ fn experiments(names: &[String]) -> String {
 fn with_unit(number: String, unit: &str) -> String {
     match unit {
         "" | RELATIVE => number,
-        unit => format!("{number} {}", escape(unit)),
+        unit => format!("{number} {unit}"),
     }
 }

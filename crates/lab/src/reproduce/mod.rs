@@ -236,17 +236,17 @@ fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError
     };
     for study in &part.studies {
         order.progress.begin(paper.key(), study);
-        let done = match study::run(order, paper, study) {
+        let done = match study::run(order, part, study) {
             Ok(Ran::Done(done)) => *done,
             Ok(Ran::Stopped) => break,
             Ok(Ran::Not(reason)) => {
-                report.leave(paper, study, &reason);
+                report.leave(paper, part, study, &reason);
                 report.left_out.push(StudyFailure { study: study.clone(), error: reason });
                 continue;
             }
             // The others are worth having.
             Err(error) => {
-                report.fail(paper, study, &error);
+                report.fail(paper, part, study, &error);
                 continue;
             }
         };
@@ -312,16 +312,16 @@ impl From<SamplingError> for ReproduceError {
 
 impl PaperReport {
     /// Says of the statements about a study why nothing was run for them.
-    fn leave(&mut self, paper: &Paper, study: &str, reason: &str) {
-        let statements = paper.expectations.statements.iter().filter(|s| s.study == study);
+    fn leave(&mut self, paper: &Paper, part: &Part, study: &str, reason: &str) {
+        let statements = part.about(paper, study);
         self.statements
             .extend(statements.map(|statement| Row::unanswered(paper.key(), statement, reason)));
     }
 
     /// Notes that a study has no results.
-    fn fail(&mut self, paper: &Paper, study: &str, error: &ReproduceError) {
+    fn fail(&mut self, paper: &Paper, part: &Part, study: &str, error: &ReproduceError) {
         let error = error.to_string();
-        self.leave(paper, study, &error);
+        self.leave(paper, part, study, &error);
         self.failures.push(StudyFailure { study: study.to_owned(), error });
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::compare::{Beside, beside};
 use super::{Order, ReproduceError, Row};
 use crate::figure::draw_all;
-use crate::paper::Paper;
+use crate::paper::{Paper, Part};
 use crate::results::{self, Dataset, EXECUTION, Table, TableError};
 use crate::run::{Cell, Finish, Journal, Limits, Request, Sharing, Status, Summary, run_study};
 use crate::sampling::run_until_decided;
@@ -109,7 +109,8 @@ pub(super) fn objection(order: &Order<'_>, paper: &Paper, study: &Study) -> Opti
 }
 
 /// Makes the runs that are missing, and everything from them.
-pub(super) fn run(order: &Order<'_>, paper: &Paper, name: &str) -> Result<Ran, ReproduceError> {
+pub(super) fn run(order: &Order<'_>, part: &Part, name: &str) -> Result<Ran, ReproduceError> {
+    let paper = &order.papers[part.paper];
     let (study, place) = read(order, paper, name)?;
     if let Some(reason) = objection(order, paper, &study) {
         return Ok(Ran::Not(reason));
@@ -132,8 +133,7 @@ pub(super) fn run(order: &Order<'_>, paper: &Paper, name: &str) -> Result<Ran, R
     };
     let summary = match order.until_decided {
         Some(until) if study.replications().sequential => {
-            let about: Vec<_> =
-                paper.expectations.statements.iter().filter(|s| s.study == name).collect();
+            let about: Vec<_> = part.about(paper, name).collect();
             run_until_decided(&study, &about, &directory, &request, until.caps)?.summary
         }
         _ => run_study(&study, &directory, &request)?,
@@ -160,20 +160,20 @@ pub(super) fn run(order: &Order<'_>, paper: &Paper, name: &str) -> Result<Ran, R
     let data = Dataset::read(&directory)?;
     Ok(Ran::Done(Box::new(Done {
         report,
-        statements: judged(order, paper, name, &data)?,
+        statements: judged(order, part, name, &data)?,
         references: beside(&paper.reference, name, &data),
     })))
 }
 
-/// The verdicts of all statements about a study.
+/// The verdicts of the statements about a study.
 fn judged(
     order: &Order<'_>,
-    paper: &Paper,
+    part: &Part,
     name: &str,
     data: &Dataset,
 ) -> Result<Vec<Row>, ReproduceError> {
-    let statements = paper.expectations.statements.iter().filter(|s| s.study == name);
-    statements
+    let paper = &order.papers[part.paper];
+    part.about(paper, name)
         .map(|statement| match judge(statement, paper.key(), data) {
             Ok(judgement) => Ok(Row::judged(name, judgement)),
             Err(error) if order.extent == Extent::Quick => {

@@ -1,6 +1,6 @@
 //! From the journal to tables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,21 +9,29 @@ use rayon::prelude::*;
 
 use super::table::{Column, TableWriter};
 use super::{EXECUTION, RUNS, SERIES, WriteError};
-use crate::journal::{Cell, Entry, Journal, JournalError, Kind, Outcome, RunId, Status};
+use crate::journal::{Cell, Entry, Journal, JournalError, Kind, Outcome, Plan, RunId, Status};
 use crate::study::{Axis, Point, Study};
 
 /// Most errors that a summary repeats.
 const ERRORS: usize = 5;
 
-/// A row of `runs`.
-#[derive(Clone, Debug)]
+/// A row of `runs`. There can be millions, so that the numbers are short.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RowKey {
-    pub point: usize,
-    pub variant: usize,
+    pub point: u32,
+    pub variant: u32,
     pub replication: u32,
     pub id: RunId,
-    /// Why there is no scenario.
-    pub refused: Option<String>,
+}
+
+impl RowKey {
+    fn point(&self) -> usize {
+        self.point as usize
+    }
+
+    fn variant(&self) -> usize {
+        self.variant as usize
+    }
 }
 
 /// How rows ended.
@@ -40,7 +48,7 @@ const TOGETHER: usize = 512;
 pub(crate) fn write(
     study: &Study,
     directory: &Path,
-    journal: &Journal,
+    (journal, plan): (&Journal, &Plan),
     rows: &[RowKey],
 ) -> Result<Tally, WriteError> {
     let kinds = journal.kinds(rows.iter().map(|row| row.id));
@@ -52,7 +60,7 @@ pub(crate) fn write(
         None => None,
     };
     let mut execution = TableWriter::create(&directory.join(EXECUTION), execution_columns())?;
-    let mut executed = BTreeSet::new();
+    let mut repeated = repeated(rows);
     let mut tally = Tally::default();
     let names: Vec<&String> = kinds.keys().collect();
     let axes = axis_cells(study);
@@ -60,7 +68,7 @@ pub(crate) fn write(
         let prepare = |places: &mut Places, key: &RowKey| -> Result<Prepared, JournalError> {
             let entry = journal.read(key.id)?;
             let executed = entry.as_ref().map(|entry| execution_row(key.id, entry));
-            let mut outcome = entry.map_or_else(|| nothing(key), |entry| entry.outcome);
+            let mut outcome = entry.map_or_else(|| nothing(plan, key), |entry| entry.outcome);
             places.find(&outcome.result.names, &names);
             let row = row(study, key, &mut outcome, &axes, places);
             Ok(Prepared { row, executed, outcome })
@@ -68,7 +76,9 @@ pub(crate) fn write(
         let prepared: Result<Vec<_>, _> =
             keys.par_iter().map_init(Places::default, prepare).collect();
         for (key, prepared) in keys.iter().zip(prepared?) {
-            if let Some(row) = prepared.executed.filter(|_| executed.insert(key.id)) {
+            let is_first =
+                repeated.get_mut(&key.id).is_none_or(|written| !mem::replace(written, true));
+            if let Some(row) = prepared.executed.filter(|_| is_first) {
                 execution.push(row)?;
             }
             tally.count(&prepared.outcome);
@@ -82,6 +92,13 @@ pub(crate) fn write(
     execution.finish()?;
     series.map_or(Ok(()), TableWriter::finish)?;
     Ok(tally)
+}
+
+/// Runs that several rows have, and whether their execution was written; configurations that mean the same have the same runs.
+fn repeated(rows: &[RowKey]) -> BTreeMap<RunId, bool> {
+    let mut ids: Vec<RunId> = rows.iter().map(|row| row.id).collect();
+    ids.sort_unstable();
+    ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| (pair[0], false)).collect()
 }
 
 /// Columns of results, from their names and what they hold.
@@ -136,7 +153,10 @@ fn axis_cells(study: &Study) -> Vec<Vec<[Cell; 2]>> {
 }
 
 /// How rows ended, without their results.
-pub(crate) fn tally(journal: &Journal, rows: &[RowKey]) -> Result<Tally, JournalError> {
+pub(crate) fn tally(
+    (journal, plan): (&Journal, &Plan),
+    rows: &[RowKey],
+) -> Result<Tally, JournalError> {
     let mut tally = Tally::default();
     for key in rows {
         let note = journal.note(key.id);
@@ -144,7 +164,7 @@ pub(crate) fn tally(journal: &Journal, rows: &[RowKey]) -> Result<Tally, Journal
             Some(note) => *tally.statuses.entry(note.status).or_default() += 1,
             None => {
                 let entry = journal.read(key.id)?;
-                tally.count(&entry.map_or_else(|| nothing(key), |entry| entry.outcome));
+                tally.count(&entry.map_or_else(|| nothing(plan, key), |entry| entry.outcome));
             }
         }
     }
@@ -164,9 +184,9 @@ impl Tally {
 }
 
 /// The row of a run that is not in the journal, because it was not possible.
-fn nothing(key: &RowKey) -> Outcome {
-    let error = key.refused.clone().unwrap_or_else(|| "the run was not made".into());
-    Outcome::without_result(Status::Refused, error)
+fn nothing(plan: &Plan, key: &RowKey) -> Outcome {
+    let error = plan.refused(key.point(), key.variant()).unwrap_or("the run was not made");
+    Outcome::without_result(Status::Refused, error.into())
 }
 
 pub(crate) fn column(name: &str, kind: Kind) -> Column {
@@ -200,8 +220,8 @@ fn key_columns() -> Vec<Column> {
 fn key_cells(study: &Study, key: &RowKey) -> [Cell; 4] {
     [
         Cell::Text(key.id.to_string()),
-        Cell::Int(key.point as i64),
-        Cell::Text(study.variants()[key.variant].name.clone()),
+        Cell::Int(key.point.into()),
+        Cell::Text(study.variants()[key.variant()].name.clone()),
         Cell::Int(key.replication.into()),
     ]
 }
@@ -219,9 +239,9 @@ fn row(
     places: &Places,
 ) -> Vec<Cell> {
     let text = |text: &Option<String>| text.clone().map_or(Cell::Null, Cell::Text);
-    let point: &Point = &study.points().at(key.point);
+    let point: &Point = &study.points().at(key.point());
     let mut row: Vec<Cell> = key_cells(study, key).into();
-    row.push(Cell::Int(study.seed(point, key.variant, key.replication) as i64));
+    row.push(Cell::Int(study.seed(point, key.variant(), key.replication) as i64));
     for (cells, index) in axes.iter().zip(&point.values) {
         row.extend(cells.get(*index).cloned().unwrap_or_default());
     }

@@ -151,7 +151,7 @@ impl<'a> Laboratory<'a> {
 
     /// How many runs all variants of a point have.
     fn done_at(&self, point: usize) -> u32 {
-        let possible = |variant: &usize| self.plan.at(point, *variant).refused.is_none();
+        let possible = |variant: &usize| self.plan.refused(point, *variant).is_none();
         let variants: Vec<usize> = (0..self.study.variants().len()).filter(possible).collect();
         if variants.is_empty() {
             return first_target(self.study);
@@ -172,7 +172,7 @@ impl<'a> Laboratory<'a> {
         };
         let mut ids = BTreeSet::new();
         keys(self.study, targets, self.shard)
-            .filter(|(point, variant, _)| self.plan.at(*point, *variant).refused.is_none())
+            .filter(|(point, variant, _)| self.plan.refused(*point, *variant).is_none())
             .filter(|(point, variant, replication)| {
                 let id = self.plan.id(self.study, *point, *variant, *replication);
                 is_due(id) && ids.insert(id)
@@ -290,7 +290,7 @@ impl<'a> Laboratory<'a> {
         (new, start): (usize, Instant),
     ) -> Result<Summary, RunError> {
         let rows = self.rows(targets);
-        let write = || results::write(self.study, directory, self.journal, &rows);
+        let write = || results::write(self.study, directory, (self.journal, &self.plan), &rows);
         let tally = self.pool.install(write)?;
         Ok(self.summary(directory, &rows, tally, (new, start)))
     }
@@ -303,7 +303,7 @@ impl<'a> Laboratory<'a> {
         (new, start): (usize, Instant),
     ) -> Result<Summary, RunError> {
         let rows = self.rows(targets);
-        let tally = results::tally(self.journal, &rows).map_err(WriteError::from)?;
+        let tally = results::tally((self.journal, &self.plan), &rows).map_err(WriteError::from)?;
         Ok(self.summary(directory, &rows, tally, (new, start)))
     }
 
@@ -311,8 +311,7 @@ impl<'a> Laboratory<'a> {
     fn rows(&self, targets: &[u32]) -> Vec<results::RowKey> {
         let row = |(point, variant, replication)| {
             let id = self.plan.id(self.study, point, variant, replication);
-            let refused = self.plan.at(point, variant).refused.clone();
-            results::RowKey { point, variant, replication, id, refused }
+            results::RowKey { point: point as u32, variant: variant as u32, replication, id }
         };
         keys(self.study, targets, self.shard).map(row).collect()
     }

@@ -14,6 +14,9 @@ use crate::study::Study;
 /// The time at the end of which the rate is taken, in seconds.
 const WINDOW_S: f64 = 600.0;
 
+/// Maximum number of runs that are planned to see which of them are done.
+const PLANNED: usize = 50_000;
+
 /// Progress of a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Survey {
@@ -21,6 +24,9 @@ pub struct Survey {
     pub title: String,
     /// Runs of the study; with `until`, the minimum.
     pub runs: usize,
+    /// Whether the runs were planned, which takes long for very many: if not, runs of an earlier form of the study count as
+    /// done, and those that several configurations share count once each.
+    pub is_planned: bool,
     /// Finished runs, with a result or without.
     pub done: usize,
     /// Finished runs, by status.
@@ -51,11 +57,12 @@ pub struct Survey {
 /// There is no study, or its journal cannot be read.
 pub fn survey(directory: &Path) -> Result<Survey, RunError> {
     let study = results::study_in(directory)?;
-    let journal = Journal::open(directory)?;
+    let journal = Journal::of_notes(directory)?;
     let workers = journal.workers()?;
     let mut survey = Survey {
         title: study.title().to_owned(),
         runs: 0,
+        is_planned: true,
         done: 0,
         statuses: BTreeMap::new(),
         processes: workers.len(),
@@ -69,9 +76,15 @@ pub fn survey(directory: &Path) -> Result<Survey, RunError> {
         has_tables: directory.join(results::RUNS).is_file(),
     };
     let mut ends = Vec::new();
-    for (id, is_possible) in runs_of(&study)? {
-        survey.runs += 1;
-        ends.extend(survey.count(&journal, id, is_possible));
+    let all = study.points().len() * study.variants().len() * first_target(&study) as usize;
+    survey.is_planned = all <= PLANNED;
+    let (runs, refused) = match survey.is_planned {
+        true => runs_of(&study)?,
+        false => (journal.ids(), BTreeSet::new()),
+    };
+    survey.runs = if survey.is_planned { runs.len() } else { all.max(runs.len()) };
+    for id in runs {
+        ends.extend(survey.count(&journal, id, !refused.contains(&id)));
     }
     survey.rate_per_s = rate(ends);
     let left = survey.runs - survey.done;
@@ -82,18 +95,23 @@ pub fn survey(directory: &Path) -> Result<Survey, RunError> {
     Ok(survey)
 }
 
-/// All runs of a study, and whether each is possible.
-fn runs_of(study: &Study) -> Result<Vec<(RunId, bool)>, RunError> {
+/// All runs of a study, each once, and those of them that are not possible.
+fn runs_of(study: &Study) -> Result<(Vec<RunId>, BTreeSet<RunId>), RunError> {
     let pool = ThreadPoolBuilder::new().build()?;
     let plan = pool.install(|| Plan::of(study, Shard::WHOLE));
     let targets = vec![first_target(study); study.points().len()];
-    let mut seen = BTreeSet::new();
-    let run = |(point, variant, replication)| {
-        let is_possible = plan.at(point, variant).refused.is_none();
-        (plan.id(study, point, variant, replication), is_possible)
-    };
-    let runs = keys(study, &targets, Shard::WHOLE).map(run);
-    Ok(runs.filter(|(id, _)| seen.insert(*id)).collect())
+    let mut refused = BTreeSet::new();
+    let mut runs = Vec::with_capacity(study.points().len());
+    for (point, variant, replication) in keys(study, &targets, Shard::WHOLE) {
+        let id = plan.id(study, point, variant, replication);
+        if plan.refused(point, variant).is_some() {
+            refused.insert(id);
+        }
+        runs.push(id);
+    }
+    runs.sort_unstable();
+    runs.dedup();
+    Ok((runs, refused))
 }
 
 impl Survey {

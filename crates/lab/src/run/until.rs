@@ -21,7 +21,7 @@ impl Laboratory<'_> {
             let target = &mut targets[point];
             let mut wanted = *target;
             for variant in 0..self.study.variants().len() {
-                if self.plan.at(point, variant).refused.is_none() {
+                if self.plan.refused(point, variant).is_none() {
                     let values = self.values(until, point, variant, *target, seen)?;
                     wanted = wanted.max(self.wanted(until, &values, *target));
                 }

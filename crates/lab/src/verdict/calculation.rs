@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule;
 use super::{Judgement, PlaceJudgement};
-use crate::stats::{Confidence, mean};
+use crate::stats::{Confidence, Interval, mean};
 
 /// A number of a paper that is calculated from others.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -184,6 +184,10 @@ impl Calculated {
                 verdict,
                 estimate,
                 runs_needed: None,
+                claimed: Some(Interval::around(
+                    self.value,
+                    (self.within.as_f64() * self.value).abs(),
+                )),
                 points: Vec::new(),
             }],
         }

@@ -60,6 +60,7 @@ impl Defaults {
                     verdict,
                     estimate: None,
                     runs_needed: None,
+                    claimed: None,
                     points: Vec::new(),
                 }
             }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::claimed::claimed;
 use super::deciding::deciding;
 use super::enough::needed;
 use super::rule::{self, Verdict};
@@ -69,6 +70,9 @@ pub struct PlaceJudgement {
     /// runs that one would make does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_needed: Option<usize>,
+    /// The range in which the number has to lie; an end that is not given is infinite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Interval>,
     /// Numbers of the points whose runs it is made from.
     #[serde(skip)]
     pub points: Vec<usize>,
@@ -106,6 +110,9 @@ pub fn judge(
     let judge = Judge { data, points, over: statement.over, confidence: data.study().confidence() };
     let (mut places, expected) = judge.rule(&statement.rule).map_err(wrong)?;
     judge.find_points(&statement.rule, &mut places);
+    for (number, place) in places.iter_mut().enumerate() {
+        place.claimed = Some(claimed(&statement.rule, number));
+    }
     let verdicts = places.iter().map(|place| place.verdict);
     let verdict = match statement.over {
         Over::Any => judge.any_point(&places),
@@ -258,7 +265,14 @@ impl Judge<'_> {
             (Verdict::Undecided, Some(estimate)) => needed(estimate, judged),
             _ => None,
         };
-        PlaceJudgement { what, verdict, estimate, runs_needed: needed, points: Vec::new() }
+        PlaceJudgement {
+            what,
+            verdict,
+            estimate,
+            runs_needed: needed,
+            claimed: None,
+            points: Vec::new(),
+        }
     }
 
     /// Two curves at each place, run by run.

@@ -5,6 +5,7 @@
 
 mod calculation;
 mod check;
+mod claimed;
 mod deciding;
 mod defaults;
 mod enough;

@@ -88,12 +88,22 @@ class Result(Mapping):
         return f"Result({self['title']!r}, seed {self['seed']}, {self.goodput_mbit_s:.3f} Mbit/s)"
 
 
-def sim(source: Source, *, seed: Optional[int] = None, set: Edits = None, wire: bool = False) -> Result:
+def sim(
+    source: Source,
+    *,
+    seed: Optional[int] = None,
+    set: Edits = None,
+    series: Optional[str] = None,
+    wire: bool = False,
+) -> Result:
     """Runs a scenario once.
 
     :param source: a :class:`Scenario`, the path of a file, or its text.
     :param seed: that of the scenario if it is missing.
     :param set: changes, as ``{"sctp.preset": "cmt"}``.
+    :param series: records time series at this interval, as ``"100 ms"``; they are in :attr:`Result.series`.
     """
     scenario = source.with_(set) if isinstance(source, Scenario) else Scenario(source, set)
+    if series is not None:
+        scenario = scenario.with_({"record.series": series})
     return scenario.run(seed, wire=wire)

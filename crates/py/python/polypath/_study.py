@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
-from typing import Any, Callable, Optional, Union
+from typing import Any, Optional, Union
 
 from . import _polypath
 from ._edits import Edits, edits
 from ._polypath import PolypathError, Table
-
-Progress = Union[bool, Callable[[int, int], None]]
+from ._progress import Progress, Shown
 
 
 class Study:
@@ -65,7 +63,7 @@ class Study:
         out: Union[str, "os.PathLike[str]"],
         *,
         jobs: Optional[int] = None,
-        progress: Progress = False,
+        progress: Progress = None,
         client: Any = None,
         units: Optional[int] = None,
         retries: int = 3,
@@ -73,7 +71,8 @@ class Study:
         """Runs what is missing in the folder ``out``; runs that are there are not repeated.
 
         :param jobs: threads; as many as there are processors if it is missing.
-        :param progress: ``True`` for a line on standard error, or a function of the runs that are over and those to be made.
+        :param progress: a bar on a terminal or in a notebook if it is missing; ``True`` for one anywhere, ``False`` for none, or a
+            function of the runs that are finished and those to be made.
         :param client: a ``dask.distributed.Client``; its workers make ``units`` parts, each with one thread, in the same folder,
             which all of them must see. A part whose worker dies is begun again up to ``retries`` times; its runs that were over
             count once.
@@ -86,8 +85,8 @@ class Study:
                 raise ValueError("with a client each part has one thread; leave `jobs` out")
             self._on_cluster(out, client, units, retries, progress)
         else:
-            with _Told(progress) as told:
-                self._inner.run(str(out), jobs, None, told)
+            with Shown(progress) as tell:
+                self._inner.run(str(out), jobs, None, tell)
         return Results(out)
 
     def _on_cluster(
@@ -101,11 +100,11 @@ class Study:
         futures = client.map(
             _unit, names, made_from=self._made_from, out=str(out), retries=retries, pure=False
         )
-        with _Told(progress) as told:
-            for over, future in enumerate(as_completed(futures), 1):
+        with Shown(progress, "units") as tell:
+            for done, future in enumerate(as_completed(futures), 1):
                 future.result()
-                if told is not None:
-                    told(over, count)
+                if tell is not None:
+                    tell(done, count)
         _polypath.gather(str(out))
 
     def __repr__(self) -> str:
@@ -163,23 +162,3 @@ def _make(made_from: tuple[str, tuple]) -> Any:
 def _unit(name: str, *, made_from: tuple[str, tuple], out: str) -> dict[str, Any]:
     """Makes a part of a study; runs on a worker."""
     return json.loads(_make(made_from).run(out, 1, name, None))
-
-
-class _Told:
-    """Who hears of the progress."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._is_line = progress is True
-
-    def __enter__(self) -> Optional[Callable[[int, int], None]]:
-        if self._is_line:
-            return self._line
-        return self._progress if callable(self._progress) else None
-
-    def _line(self, over: int, expected: int) -> None:
-        print(f"\r{over} of {expected} runs", end="", file=sys.stderr, flush=True)
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_line:
-            print(file=sys.stderr)

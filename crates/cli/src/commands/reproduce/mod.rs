@@ -48,7 +48,7 @@ Examples:
   polypath reproduce all --full --out part1 --shard 1/2
   polypath reproduce all --full --out joined --merge part1 --merge part2")]
 pub(crate) struct Args {
-    /// `list`, `all`, PAPER or PAPER/FIGURE
+    /// `list`, `all`, PAPER, PAPER/FIGURE or PAPER/STATEMENT
     #[arg(value_name = "TARGET")]
     target: String,
     #[command(flatten)]

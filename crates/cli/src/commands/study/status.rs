@@ -43,6 +43,10 @@ fn text(survey: &Survey) -> anyhow::Result<String> {
     let mut out = format!("{}\n", survey.title);
     let share = 100.0 * survey.done as f64 / survey.runs.max(1) as f64;
     writeln!(out, "done       {} of {} runs ({share:.1} %)", survey.done, survey.runs)?;
+    if !survey.is_planned {
+        let note = "by the runs in the directory; those of an earlier form of the study count, too";
+        writeln!(out, "counted    {note}")?;
+    }
     for (status, what) in [
         (Status::Failed, "with a broken association"),
         (Status::Refused, "refused, without a result"),

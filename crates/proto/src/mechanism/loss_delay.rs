@@ -97,32 +97,33 @@ impl LossDelay {
 /// What waits for a chunk that is lost, from the last one that was sent for the first time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Dependents {
-    bytes: u64,
+    /// `u32::MAX`: all.
+    bytes: u32,
     /// Bytes of the unordered message that is being sent.
-    message: u64,
+    message: u32,
 }
 
 impl Dependents {
     /// As for ordered messages.
     pub(crate) const fn new() -> Self {
-        Self { bytes: u64::MAX, message: 0 }
+        Self { bytes: u32::MAX, message: 0 }
     }
 
     /// A chunk was sent for the first time.
     #[inline]
     pub(crate) fn on_new(&mut self, flags: DataFlags, user_bytes: u32) {
         if !flags.contains(DataFlags::UNORDERED) {
-            self.bytes = u64::MAX;
+            self.bytes = u32::MAX;
             return;
         }
         if flags.contains(DataFlags::BEGIN) {
             self.message = 0;
         }
-        self.message = self.message.saturating_add(user_bytes.into());
+        self.message = self.message.saturating_add(user_bytes);
         self.bytes = match (flags.contains(DataFlags::END), self.bytes) {
             // Delivered as it comes.
             (true, _) if flags.contains(DataFlags::BEGIN) => 0,
-            (true, _) | (false, u64::MAX) => self.message,
+            (true, _) | (false, u32::MAX) => self.message,
             // The one before tells how long it becomes.
             (false, before) => before.max(self.message),
         };
@@ -132,7 +133,10 @@ impl Dependents {
     /// ones.
     #[inline]
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        match self.bytes {
+            u32::MAX => u64::MAX,
+            bytes => bytes.into(),
+        }
     }
 }
 

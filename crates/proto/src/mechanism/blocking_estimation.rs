@@ -281,8 +281,13 @@ pub(crate) fn is_negligible(path: &MeasuredPath, mut others: impl Iterator<Item 
     if path.is_growing() {
         return false;
     }
-    let own = path.proven().saturating_mul(NEGLIGIBLE);
-    others.any(|other| own < other)
+    let own = path.proven();
+    others.any(|other| is_small_part(own, other))
+}
+
+/// Whether a rate is next to nothing beside this one.
+pub(crate) fn is_small_part(rate: u128, most: u128) -> bool {
+    rate.saturating_mul(NEGLIGIBLE) < most
 }
 
 /// Whether what a negligible path brings repays that all later data waits for what it carries, however large the buffers are. A

@@ -52,6 +52,8 @@ pub(crate) enum CopyAnswer {
     /// Nothing: data is on its way there, too, or the peer may not use the path of the first transmission yet, and answer that over this
     /// path.
     Nothing,
+    /// Nothing, either: it is the first transmission of a chunk that has left a measured path.
+    Left,
 }
 
 /// A copy without an answer.
@@ -229,6 +231,29 @@ impl Copies {
         self.earlier[0] = Some(earlier);
     }
 
+    /// The path measured data that was sent at `sent_at`: what had left it before has arrived, or is lost.
+    pub(crate) fn on_measured(&mut self, sent_at: Instant) {
+        self.forget_left(|copy| copy.sent_at <= sent_at);
+    }
+
+    /// A chunk that has left the path is sent there again: of its transmissions, nobody knows which a report is about.
+    pub(crate) fn on_returned(&mut self, tsn: Tsn) {
+        self.forget_left(|copy| copy.tsn == tsn);
+    }
+
+    fn forget_left(&mut self, is_over: impl Fn(&Copy) -> bool) {
+        for entry in self.earlier.iter_mut().chain([&mut self.awaited]) {
+            if entry.as_ref().is_some_and(|copy| copy.answer == CopyAnswer::Left && is_over(copy)) {
+                *entry = None;
+            }
+        }
+        if self.awaited.is_none() {
+            self.earlier.sort_by_key(Option::is_none);
+            self.awaited = self.earlier[0].take();
+            self.earlier.rotate_left(1);
+        }
+    }
+
     /// A SACK arrived over another path. If it acknowledges the copy, the first transmission may have arrived.
     pub(crate) fn on_acked_elsewhere(&mut self, now: Instant, covers: impl Fn(Tsn) -> bool) {
         for copy in self.awaited.iter_mut().chain(self.earlier.iter_mut().flatten()) {
@@ -278,7 +303,7 @@ impl Copies {
         let may_answer = match latest.answer {
             CopyAnswer::OverThePath => !carried || latest.acked_at.is_none(),
             CopyAnswer::FirstAck => latest.acked_at.is_none(),
-            CopyAnswer::Nothing => false,
+            CopyAnswer::Nothing | CopyAnswer::Left => false,
         };
         // An earlier one reports a previous transmission of the chunk, which may have been copied here before.
         let is_due = |copy: &Copy| now.since(copy.sent_at) >= least;

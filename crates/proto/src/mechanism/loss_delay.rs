@@ -94,26 +94,35 @@ impl LossDelay {
     }
 }
 
-/// What waits for a chunk that is lost, from the last one that was sent for the first time.
+/// Unordered chunks after an ordered one that count like that one: where both kinds are sent, losses delay the ordered ones.
+const ORDERED_COUNTS: u8 = 64;
+
+/// What waits for a chunk that is lost, from those that were sent last for the first time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Dependents {
     /// `u32::MAX`: all.
     bytes: u32,
     /// Bytes of the unordered message that is being sent.
     message: u32,
+    /// Unordered chunks that count like ordered ones.
+    as_ordered: u8,
 }
 
 impl Dependents {
     /// As for ordered messages.
     pub(crate) const fn new() -> Self {
-        Self { bytes: u32::MAX, message: 0 }
+        Self { bytes: u32::MAX, message: 0, as_ordered: 0 }
     }
 
     /// A chunk was sent for the first time.
     #[inline]
     pub(crate) fn on_new(&mut self, flags: DataFlags, user_bytes: u32) {
         if !flags.contains(DataFlags::UNORDERED) {
-            self.bytes = u32::MAX;
+            (self.bytes, self.as_ordered) = (u32::MAX, ORDERED_COUNTS);
+            return;
+        }
+        if self.as_ordered > 0 {
+            self.as_ordered -= 1;
             return;
         }
         if flags.contains(DataFlags::BEGIN) {
@@ -209,9 +218,15 @@ mod tests {
         let [begin, end, unordered] = [DataFlags::BEGIN, DataFlags::END, DataFlags::UNORDERED];
         let mut dependents = Dependents::new();
         assert_eq!(dependents.bytes(), u64::MAX);
+        let mut ordered_then = |unordered_chunks| {
+            dependents.on_new(begin | end, 100);
+            (0..unordered_chunks).for_each(|_| dependents.on_new(begin | end | unordered, 100));
+            dependents.bytes()
+        };
+        assert_eq!(ordered_then(0), u64::MAX);
+        assert_eq!(ordered_then(64), u64::MAX, "both kinds are sent");
+        assert_eq!(ordered_then(65), 0);
         for (flags, bytes) in [
-            (begin | end, u64::MAX),
-            (begin | end | unordered, 0),
             // Three chunks; from the second message on it is known how long they are.
             (begin | unordered, 100),
             (unordered, 200),
@@ -222,8 +237,6 @@ mod tests {
             (unordered, 400),
             (end | unordered, 500),
             (begin | end, u64::MAX),
-            (begin | unordered, 100),
-            (end | unordered, 200),
         ] {
             dependents.on_new(flags, 100);
             assert_eq!(dependents.bytes(), bytes, "{flags:?}");

@@ -102,7 +102,7 @@ pub(crate) struct ChunkView {
     pub(crate) age: Duration,
     /// Round-trip time of the path of that transmission.
     pub(crate) its_rtt: Duration,
-    /// How much later than that its answer may come: round trips vary.
+    /// How much later than that its answer may come.
     pub(crate) allowed: Duration,
     /// Round-trip time of the path that would take it.
     pub(crate) new_rtt: Duration,
@@ -141,12 +141,17 @@ fn may_move_by_the_paper(chunk: &ChunkView) -> bool {
         && (!chunk.was_rescheduled || chunk.age >= chunk.its_rtt && !chunk.age.is_zero())
 }
 
-/// Whether leaving the chunk on its path has a cost: it is later there than round trips vary, or than the buffers have room for
-/// what waits for it, or it will be acknowledged after the buffers are full, and the other path answers sooner. Moving it for less costs the capacity of the path that it leaves. A chunk
+/// Whether leaving the chunk on its path has a cost: it is later than answers may be there, or than the buffers have room for what
+/// waits for it; or it will be acknowledged after the buffers are full, and the other path answers sooner. Moving it for less costs the capacity of the path that it leaves. A chunk
 /// that was lost before may be lost again, and moves to a slower path, too.
 fn stalls(chunk: &ChunkView) -> bool {
     let remaining = chunk.its_rtt - chunk.age;
-    let is_late = chunk.age >= chunk.its_rtt + chunk.allowed.min(chunk.until_full - chunk.new_rtt);
+    let allowed = match chunk.new_rtt < chunk.its_rtt {
+        // So that it arrives before the buffers are full.
+        true => chunk.allowed.min(chunk.until_full - chunk.new_rtt),
+        false => chunk.allowed,
+    };
+    let is_late = chunk.age >= chunk.its_rtt + allowed;
     let gains = chunk.transmissions > 1 || remaining > chunk.new_rtt;
     is_late || gains && remaining > chunk.until_full
 }

@@ -31,12 +31,12 @@ pub(crate) fn overdue_at(
     reordering: Option<Duration>,
     sack_delay: Duration,
 ) -> Instant {
-    sent_at + srtt + allowed(srtt, reordering).max(LEAST_LATE) + sack_delay
+    sent_at + srtt + allowed(srtt, reordering) + sack_delay
 }
 
 /// How much later than the smoothed round-trip time an answer may come, on a path with this reordering window.
 pub(crate) fn allowed(srtt: Duration, reordering: Option<Duration>) -> Duration {
-    reordering.unwrap_or_default().max(srtt / 4)
+    reordering.unwrap_or_default().max(srtt / 4).max(LEAST_LATE)
 }
 
 /// Whether a copy is answered clearly before the original is: by a quarter of its round trip, or paths that are nearly

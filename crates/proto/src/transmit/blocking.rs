@@ -57,7 +57,7 @@ impl Snapshot<'_> {
             return false;
         }
         let answer = |view: &MeasuredPath, flight| {
-            let delay = self.loss_delay(&view.losses, view.cwnd);
+            let delay = self.loss_delay(path, &view.losses, view.cwnd);
             expected_rtt(view, flight, user_bytes.into()) + delay
         };
         let is_negligible =
@@ -77,18 +77,11 @@ impl Snapshot<'_> {
         if faster.is_empty() {
             return false;
         }
-        let waits = self.waits_for_next(path);
-        let busy = self.now.since(tx.busy_since);
-        // Where another one is as slow, all waits for that one.
-        let quicker =
-            |it: &SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, view.srtt));
-        if is_negligible
-            && waits == Waits::Everything
-            && !blocking_estimation::repays(view.srtt, busy)
-            && others().filter(carries_data).all(quicker)
-        {
+        let dependents = self.dependents(path);
+        if is_negligible && dependents == u64::MAX && self.delays_all_for_little(path, view.srtt) {
             return true;
         }
+        let waits = if dependents == 0 { Waits::Nothing } else { Waits::Everything };
         let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
         // The TSNs above a gap are counted, whether their data waits for it or not.
         let span =
@@ -98,6 +91,23 @@ impl Snapshot<'_> {
         would_block(&slow, &faster)
             || would_block(&span, &faster)
             || tx.peer.acks_are_final && would_block(&sender, &faster)
+    }
+
+    /// Whether all ordered data would be delivered later because of a path that adds next to nothing and has this round-trip time: none of
+    /// the paths that add something is as slow, and the transfer has not lasted long.
+    fn delays_all_for_little(&self, path: PathId, srtt: Duration) -> bool {
+        let tx = self.tx;
+        if blocking_estimation::repays(srtt, self.now.since(tx.busy_since)) {
+            return false;
+        }
+        let others = || {
+            tx.paths.among(self.usable).filter(|it| it.id != path && !tx.rests(it.id, self.usable))
+        };
+        let rates = || others().filter_map(|it| Some((it, proven_rate(it)?)));
+        let most = rates().map(|(_, rate)| rate).max().unwrap_or(0);
+        let mut adding =
+            rates().filter(|(_, rate)| !blocking_estimation::is_small_part(*rate, most));
+        adding.all(|(it, _)| it.rtt.of_data().is_some_and(|(other, _)| leads(other, srtt)))
     }
 
     /// Whether all that remains is delivered on other paths before the chunk would arrive on this one. Those are paths that data has measured;
@@ -204,20 +214,21 @@ impl Snapshot<'_> {
         next.is_some_and(|user_bytes| !self.admits_new(path, user_bytes))
     }
 
-    /// What the losses of a path with this congestion window add to its round trip: what fits the buffers and depends on a lost chunk
-    /// waits for the retransmission, which goes over the path with the lowest RTT.
+    /// What the losses of a path with this congestion window add to its round trip: what fits the buffers and depends on a lost chunk,
+    /// as on the next one on `path`, waits for the retransmission, which goes over the path with the lowest RTT.
     #[inline]
-    pub(super) fn loss_delay(&self, losses: &LossDelay, cwnd: u64) -> Duration {
+    pub(super) fn loss_delay(&self, path: PathId, losses: &LossDelay, cwnd: u64) -> Duration {
         match losses.is_known() {
-            true => self.waits_for_repair(losses, cwnd),
+            true => self.waits_for_repair(path, losses, cwnd),
             false => Duration::ZERO,
         }
     }
 
-    fn waits_for_repair(&self, losses: &LossDelay, cwnd: u64) -> Duration {
+    fn waits_for_repair(&self, path: PathId, losses: &LossDelay, cwnd: u64) -> Duration {
         let tx = self.tx;
+        let dependents = self.dependents(path);
         let wanted = tx.queue.waiting() + tx.outstanding.in_flight_user_bytes();
-        let window = wanted.min(self.buffer_that_blocks()).min(cwnd).min(tx.dependents.bytes());
+        let window = wanted.min(self.buffer_that_blocks()).min(cwnd).min(dependents);
         let srtts = tx.paths.among(self.usable).filter_map(|path| path.rtt.srtt());
         let repair = srtts.min().unwrap_or_default();
         losses.of(repair, window / u64::from(tx.max_fragment.max(1)))
@@ -233,13 +244,10 @@ impl Snapshot<'_> {
         }
     }
 
-    /// What would wait for the next chunk on the path.
-    fn waits_for_next(&self, path: PathId) -> Waits {
+    /// Bytes that would wait for the next chunk on the path.
+    fn dependents(&self, path: PathId) -> u64 {
         let asking = Asking { path, usable: self.usable, bundled: None };
-        match self.tx.queue.is_alone(asking, self.tx.max_fragment) {
-            true => Waits::Nothing,
-            false => Waits::Everything,
-        }
+        self.tx.queue.dependents(asking, self.tx.max_fragment)
     }
 }
 

@@ -201,7 +201,7 @@ impl Snapshot<'_> {
                 free_cwnd: path.congestion.cwnd.saturating_sub(path.flight),
                 ssthresh: path.congestion.ssthresh,
                 srtt: path.rtt.srtt().map(|srtt| {
-                    srtt + self.loss_delay(&path.record.loss_delay, path.congestion.cwnd)
+                    srtt + self.loss_delay(id, &path.record.loss_delay, path.congestion.cwnd)
                 }),
                 lot: match lots {
                     [] => 0,

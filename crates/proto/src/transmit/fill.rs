@@ -227,7 +227,7 @@ impl Transmitter {
         let flight_bytes = flight_bytes(counted, kind, user_bytes);
         self.zero_window.on_sent();
         let (stream, number, ppid) = (next.stream, next.number, next.ppid);
-        if self.outstanding.is_empty() {
+        if self.outstanding.is_empty() && self.has_paused(cx.now) {
             self.busy_since = cx.now;
         }
         let tsn = self.outstanding.next_tsn();
@@ -283,6 +283,12 @@ impl Transmitter {
             let path = path.id;
             self.note_early(cx, path, tsn);
         }
+    }
+
+    /// Whether no path has sent data for longer than its retransmission timeout.
+    fn has_paused(&self, now: Instant) -> bool {
+        let last = |path: &SendPath| path.last_data_sent.map(|at| at + path.rtt.rto());
+        self.paths.iter().filter_map(last).all(|end| end < now)
     }
 
     /// Whether the new chunk that was just taken from the queue asks for its SACK at once (RFC 7053).
@@ -407,6 +413,9 @@ impl Transmitter {
             self.paths[path].record.retransmissions.push(tsn, cx.now);
         }
         let is_repeated = !matches!(cause, TransmissionCause::New | TransmissionCause::Copy);
+        if is_repeated {
+            self.paths[path].note_returned(tsn);
+        }
         if is_repeated
             && cx.config.policies.fast_retransmit.per_tsn == PerTsn::Multiple
             && cx.config.adapts_to_reordering()

@@ -201,14 +201,14 @@ impl Transmitter {
         if !packet.fits_data(self.chunk.as_data(user_bytes)) {
             return false;
         }
-        self.withdraw_from(cx, old, tsn, flight_bytes);
+        self.withdraw_from(cx, (old, path), tsn, flight_bytes);
         self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
         self.paths[path].start_t3(cx.now, cx.config);
         true
     }
 
-    /// A chunk leaves its path. What it was sent in is still on its way there.
-    pub(super) fn leave_behind(&mut self, cx: &SendCx<'_>, old: PathId, tsn: Tsn) {
+    /// A chunk leaves its path, for `new`, which is the same if it is a probe there. What it was sent in is still on its way.
+    pub(super) fn leave_behind(&mut self, cx: &SendCx<'_>, old: PathId, tsn: Tsn, new: PathId) {
         let now = cx.now;
         let chunk = self.outstanding.get(tsn);
         let (sent_at, bytes) = (chunk.sent_at, chunk.flight_bytes);
@@ -223,7 +223,7 @@ impl Transmitter {
         // late, too, and leave.
         let answer = match path.rtt.of_data() {
             None => CopyAnswer::FirstAck,
-            Some(_) if path.timed == Some(tsn) => CopyAnswer::Nothing,
+            Some(_) if path.timed == Some(tsn) && new != old => CopyAnswer::Left,
             Some(_) => return,
         };
         path.spread_mut().copies.on_left(tsn, sent_at, bytes, answer);
@@ -231,8 +231,14 @@ impl Transmitter {
 
     /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
     /// follows for a round trip; its congestion window stays.
-    fn withdraw_from(&mut self, cx: &mut SendCx<'_>, old: PathId, tsn: Tsn, flight_bytes: u32) {
-        self.leave_behind(cx, old, tsn);
+    fn withdraw_from(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        (old, new): (PathId, PathId),
+        tsn: Tsn,
+        flight_bytes: u32,
+    ) {
+        self.leave_behind(cx, old, tsn, new);
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
         path.take_out(tsn, flight_bytes);

@@ -196,7 +196,7 @@ pub(crate) struct Transmitter {
     pub(crate) last_served: u8,
     /// Path that carried new data last.
     pub(crate) last_new: u8,
-    /// When data was sent that followed on nothing outstanding.
+    /// Since when data has been sent without a pause.
     busy_since: Instant,
     /// What would wait for the last new chunk.
     dependents: Dependents,

@@ -133,7 +133,7 @@ impl Transmitter {
         if !packet.fits_data(self.chunk.as_data(chunk.user_bytes())) {
             return;
         }
-        self.leave_path(cx, tsn);
+        self.leave_path(cx, tsn, path);
         self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
         // It is the lowest TSN of all, and so of its path.
         self.paths[path].restart_t3(cx.now, cx.config);
@@ -162,11 +162,11 @@ impl Transmitter {
     }
 
     /// Takes a chunk out of what is outstanding on its path, which pays for the transmission that may still be on its way.
-    fn leave_path(&mut self, cx: &mut SendCx<'_>, tsn: Tsn) {
+    fn leave_path(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, new: PathId) {
         let chunk = self.outstanding.get(tsn);
         let (old, flight_bytes) = (chunk.path, chunk.flight_bytes);
         let state = self.state_of(&self.paths[old], cx.now);
-        self.leave_behind(cx, old, tsn);
+        self.leave_behind(cx, old, tsn, new);
         let path = &mut self.paths[old];
         path.take_out(tsn, flight_bytes);
         match reschedule::payment(&cx.config.policies.reschedule, state) {

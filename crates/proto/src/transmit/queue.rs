@@ -319,16 +319,21 @@ impl SendQueue {
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
-    /// Whether nothing waits for what `asking` would get: it is a whole message that is delivered as it comes.
-    pub(crate) fn is_alone(&self, asking: Asking, max_payload: u32) -> bool {
-        if let Some(underway) = &self.underway {
-            return self.is_alone_interleaved(underway, asking, max_payload);
+    /// How many bytes wait for what `asking` would get: none for a whole message that is delivered as it comes, those of its message
+    /// where that is unordered, otherwise all that follow (`u64::MAX`).
+    pub(crate) fn dependents(&self, asking: Asking, max_payload: u32) -> u64 {
+        let message = match &self.underway {
+            Some(underway) => self.next_interleaved(underway, asking, max_payload),
+            None => self.next(asking).map(|(message, _)| message),
+        };
+        match message {
+            Some(message) if message.delivery == Delivery::Unordered => match message.piece {
+                Piece::Whole if message.payload.len() <= max_payload as usize => 0,
+                Piece::Whole => message.payload.len() as u64,
+                _ => u64::MAX,
+            },
+            _ => u64::MAX,
         }
-        self.next(asking).is_some_and(|(message, _)| {
-            message.delivery == Delivery::Unordered
-                && message.piece == Piece::Whole
-                && message.payload.len() <= max_payload as usize
-        })
     }
 
     /// The message of which `asking` would get a fragment, and how much of it was sent.

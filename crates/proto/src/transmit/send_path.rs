@@ -292,6 +292,13 @@ impl SendPath {
         self.spread.as_ref().map_or_else(Copies::default, |spread| spread.copies)
     }
 
+    /// A chunk is sent here again.
+    pub(crate) fn note_returned(&mut self, tsn: Tsn) {
+        if let Some(spread) = &mut self.spread {
+            spread.copies.on_returned(tsn);
+        }
+    }
+
     /// What spreads packets over time and over paths.
     pub(crate) fn spread_mut(&mut self) -> &mut Spread {
         self.spread.get_or_insert_with(Box::default)
@@ -324,6 +331,9 @@ impl SendPath {
         sent_at: Instant,
         flight_bytes: u32,
     ) {
+        if let Some(spread) = &mut self.spread {
+            spread.copies.on_measured(sent_at);
+        }
         self.rtt.on_data_sample(now, now.since(sent_at), flight_bytes);
         self.note_sample(now, probe, Sampled::Data(now.since(sent_at)));
     }

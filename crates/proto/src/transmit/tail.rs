@@ -229,7 +229,7 @@ impl Transmitter {
     ) {
         let TailProbePacket { path: to, silent, tsn } = probe;
         let flight_bytes = self.outstanding.get(tsn).flight_bytes;
-        self.leave_behind(cx, silent, tsn);
+        self.leave_behind(cx, silent, tsn, to);
         self.paths[silent].take_out(tsn, flight_bytes);
         let may_still_move =
             to == silent && !self.outstanding.get(tsn).history.contains(History::RESCHEDULED);

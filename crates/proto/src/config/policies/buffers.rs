@@ -47,8 +47,8 @@ policy_enum!(
         /// Yes, if the lower-RTT paths would fill the buffer during one round trip of the slow
         /// path. If a path nevertheless blocks the path that would carry most on its own, its
         /// congestion window is halved, once per round trip. A path that carries less than a
-        /// thirty-second of another one, and is the slowest, carries no ordered data before the
-        /// transfer has lasted a hundred of its round trips.
+        /// thirty-second of another one, and has a higher RTT than all that carry more, gets no
+        /// ordered data until data has been outstanding without a break for a hundred of its RTTs.
         On = "on",
     }
 );
@@ -132,9 +132,9 @@ policy_enum!(
         /// half`, a path that a chunk leaves during fast recovery receives only lost chunks for a
         /// round-trip time.
         Inet = "inet",
-        /// As `paper`, but only if the chunk is later than round trips vary (a quarter of one, or what
-        /// the path reorders), or if the buffers will be full before it is acknowledged on its own
-        /// path and the other path would be faster (Polypath's own).
+        /// As `paper`, but only if the chunk is late by more than a quarter of the SRTT and by more
+        /// than the reordering window, or if the buffers will be full before it is acknowledged on
+        /// its own path and the other path would be faster (Polypath's own).
         Stall = "stall",
     }
 );

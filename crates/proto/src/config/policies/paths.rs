@@ -192,7 +192,7 @@ policy_enum!(
         /// Paths are compared as if nothing were lost.
         Off = "off",
         /// A retransmission takes a further round trip, and with short buffers everything waits for
-        /// it; where messages are unordered, the rest of the message. That time, multiplied by how
+        /// it, or, if messages are unordered, the rest of its message. That time, multiplied by how
         /// often one of the chunks that wait is lost, is added to the RTT of the path.
         On = "on",
     }

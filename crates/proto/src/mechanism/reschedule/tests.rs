@@ -312,6 +312,7 @@ fn a_chunk_that_will_arrive_in_time_stays() {
     };
     let in_time = ChunkView { until_full: ms(150), ..chunk };
     let slower = ChunkView { new_rtt: ms(150), ..chunk };
+    let slowest = ChunkView { new_rtt: ms(200), until_full: ms(0), ..chunk };
     let again = |chunk| ChunkView { transmissions: 2, ..chunk };
     for (what, chunk, moves) in [
         ("the buffers will be full", chunk, true),
@@ -321,7 +322,8 @@ fn a_chunk_that_will_arrive_in_time_stays() {
         ("it was lost before, and there is room", again(in_time), false),
         ("it is late", ChunkView { age: ms(250), ..in_time }, true),
         ("no later than round trips vary", ChunkView { age: ms(249), ..in_time }, false),
-        ("late, and the other path is slow", ChunkView { age: ms(250), ..slower }, true),
+        ("late, and the other path is slower", ChunkView { age: ms(250), ..slowest }, true),
+        ("a little late, which that cannot mend", ChunkView { age: ms(249), ..slowest }, false),
         ("there is no room", ChunkView { age: ms(200), until_full: ms(0), ..in_time }, true),
         ("there is little room", ChunkView { age: ms(210), until_full: ms(20), ..in_time }, true),
         ("there is more", ChunkView { age: ms(210), until_full: ms(21), ..in_time }, false),

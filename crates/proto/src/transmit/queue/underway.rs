@@ -154,21 +154,16 @@ impl SendQueue {
         Some((left as u64).min(u64::from(max_payload)) as u32)
     }
 
-    /// Whether what `asking` would get is a whole message that is delivered as it comes.
+    /// The message of which `asking` would get a fragment.
     #[inline(never)]
-    pub(super) fn is_alone_interleaved(
+    pub(super) fn next_interleaved(
         &self,
         underway: &MessagesUnderway,
         asking: Asking,
         max_payload: u32,
-    ) -> bool {
-        let pick = self.pick(underway, asking, max_payload);
-        let waiting = pick.and_then(|pick| self.messages.get(pick.slot));
-        waiting.is_some_and(|QueuedMessage { message, .. }| {
-            message.delivery == Delivery::Unordered
-                && message.piece == Piece::Whole
-                && message.payload.len() <= max_payload as usize
-        })
+    ) -> Option<&OutgoingMessage> {
+        let pick = self.pick(underway, asking, max_payload)?;
+        Some(&self.messages.get(pick.slot)?.message)
     }
 
     /// Takes the fragment that [`peek`](Self::peek) measured, where messages are interleaved.

@@ -68,7 +68,6 @@ fn a_chunk_waits_for_the_faster_path_only_where_it_would_block_the_buffer() {
     assert_eq!(primary.choice(), slow);
 }
 
-/// The faster path would fill the buffer meanwhile; but it carries no data of its own.
 /// Path 1 carries an eightieth of path 0, and the buffer has room for all that would wait for it.
 #[test]
 fn ordered_data_does_not_wait_for_a_path_that_brings_next_to_nothing() {
@@ -96,6 +95,63 @@ fn ordered_data_does_not_wait_for_a_path_that_brings_next_to_nothing() {
     }
 }
 
+/// Path 0 carries a hundred times as much as the others, which are as slow as each other, or of which path 2 was never measured.
+#[test]
+fn paths_that_add_next_to_nothing_do_not_excuse_each_other() {
+    for is_measured in [true, false] {
+        let mut bench = Bench::tuned(Preset::Recommended, 3, |config| {
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.send_buffer = BufferSize::Bytes;
+            config.send_buffer_bytes = u64::from(60_000 * FULL);
+        });
+        bench.shape(0, 200, 200, 20);
+        bench.shape(1, 5, 5, 40);
+        if is_measured {
+            bench.shape(2, 5, 5, 40);
+        }
+        let path = bench.path(0);
+        path.flight = path.congestion.cwnd;
+        bench.send(2);
+        bench.has_more();
+        bench.tx.advertised_window = 1 << 30;
+        bench.tx.busy_since = bench.now;
+        bench.path(2).flight = 100 * CHUNK;
+        assert_eq!(bench.choice(), None, "{is_measured}");
+    }
+}
+
+#[test]
+fn a_transfer_lasts_until_nothing_was_sent_for_a_timeout() {
+    let mut bench = with_nothing_to_send(BlockingEstimation::On, PathOrder::LowestSrtt, 100);
+    bench.shape(0, 20, 20, 20);
+    bench.shape(1, 20, 20, 20);
+    let mut begun = bench.now;
+    for (chunk, (beyond_rto, is_new)) in (1..).zip([(false, true), (false, false), (true, true)]) {
+        let rto = bench.rto(0);
+        bench.wait(if beyond_rto { rto + 1 } else { rto - 1 });
+        if is_new {
+            begun = bench.now;
+        }
+        bench.send(1);
+        bench.flush();
+        bench.sack(&Answer::of(chunk));
+        assert_eq!(bench.tx.busy_since, begun, "chunk {chunk}");
+    }
+}
+
+#[test]
+fn what_waits_for_chunks_is_known_from_those_that_were_sent() {
+    for (delivery, bytes) in [(Delivery::Ordered, u64::MAX), (Delivery::Unordered, 0)] {
+        let mut bench = with_nothing_to_send(BlockingEstimation::On, PathOrder::LowestSrtt, 100);
+        let payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: FULL });
+        let message = OutgoingMessage { delivery, ..OutgoingMessage::from_payload(0, payload) };
+        bench.send_message(message, Reliability::Full).1.unwrap();
+        bench.flush();
+        assert_eq!(bench.tx.dependents.bytes(), bytes, "{delivery:?}");
+    }
+}
+
+/// The faster path would fill the buffer meanwhile; but it carries no data of its own.
 #[test]
 fn nobody_waits_for_a_path_that_rests() {
     let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, 30);

@@ -1,7 +1,6 @@
 //! What leaves the flight of a path, and what becomes of its timer then.
 
 use super::*;
-use crate::Duration;
 use crate::PathId;
 use crate::config::{DataCopies, OldPathPays, Preset, RescheduleSide};
 use crate::probe::TransmissionCause::{FastRetransmission, TimerRetransmission};
@@ -95,23 +94,44 @@ fn blocked(places: &[u8], pays: OldPathPays) -> Bench {
 /// be late, too.
 #[test]
 fn a_chunk_that_moves_still_measures_the_path_that_it_leaves() {
-    for (data_copies, samples) in [(DataCopies::On, &[(0, 500)][..]), (DataCopies::Off, &[])] {
+    for (what, data_copies, returns, samples) in [
+        ("a report", DataCopies::On, false, &[(0, 500)][..]),
+        ("copies are not looked at", DataCopies::Off, false, &[]),
+        ("which transmission is reported?", DataCopies::On, true, &[]),
+    ] {
         let mut bench = blocked(&[0, 1, 1, 1], OldPathPays::ChunkSize);
         bench.config.policies.data_copies = data_copies;
         bench.sack(&Answer::of(0).gaps(&[(1, 3)]).over(1));
         let sent = bench.flush();
         assert_eq!((sent[0].path, &sent[0].chunks[..]), (1, &[0][..]));
+        if returns {
+            bench.path(0).note_returned(tsn(0));
+        }
         bench.wait(20);
         bench.sack(&Answer::of(4).over(1));
         bench.trace();
         bench.wait(460);
         bench.sack(&Answer { twice: [0].into(), ..Answer::of(4).over(0) });
-        assert_eq!(bench.samples(), samples);
-        assert_eq!(
-            bench.path(0).rtt.srtt().unwrap() > Duration::from_millis(400),
-            !samples.is_empty()
-        );
+        assert_eq!(bench.samples(), samples, "{what}");
     }
+}
+
+/// A report of the probe as a duplicate tells nothing of when either was answered.
+#[test]
+fn a_chunk_that_probes_its_own_path_measures_nothing() {
+    let mut bench = Bench::tuned(Preset::Recommended, 1, |_| {});
+    bench.shape(0, 9, 9, 20);
+    bench.send(1);
+    bench.flush();
+    bench.wait(40);
+    let sent = bench.flush();
+    assert_eq!(&sent[0].chunks[..], [0], "a tail probe");
+    bench.trace();
+    bench.wait(1);
+    bench.sack(&Answer::of(1));
+    bench.wait(19);
+    bench.sack(&Answer { twice: [0].into(), ..Answer::of(1) });
+    assert_eq!(bench.samples(), []);
 }
 
 #[test]

@@ -153,19 +153,20 @@ fn asks(path: u8, usable: &[u8]) -> Asking {
 }
 
 #[test]
-fn a_message_waits_alone_if_it_is_unordered_and_fits_a_packet() {
-    for (delivery, bytes, alone) in [
-        (Delivery::Unordered, FULL, true),
-        (Delivery::Unordered, FULL + 1, false),
-        (Delivery::Ordered, FULL, false),
+fn what_waits_for_the_next_chunk() {
+    for (delivery, bytes, waits) in [
+        (Delivery::Unordered, FULL, 0),
+        (Delivery::Unordered, FULL + 1, u64::from(FULL + 1)),
+        (Delivery::Ordered, FULL, u64::MAX),
     ] {
         let mut bench = bench(9, StreamScheduler::Fcfs);
         let message = OutgoingMessage { delivery, ..message(0, bytes) };
         bench.send_message(message, Reliability::Full).1.unwrap();
-        let is_alone = bench.tx.queue.is_alone(asks(0, &[0]), FULL);
-        assert_eq!(is_alone, alone, "{delivery:?} {bytes}");
+        let dependents = bench.tx.queue.dependents(asks(0, &[0]), FULL);
+        assert_eq!(dependents, waits, "{delivery:?} {bytes}");
     }
-    assert!(!bench(9, StreamScheduler::Fcfs).tx.queue.is_alone(asks(0, &[0]), FULL), "nothing");
+    let nothing = bench(9, StreamScheduler::Fcfs);
+    assert_eq!(nothing.tx.queue.dependents(asks(0, &[0]), FULL), u64::MAX);
 }
 
 /// Messages for path 1 wait, and nothing else but one at the end, of this stream.

@@ -236,7 +236,7 @@ impl Copies {
         self.forget_left(|copy| copy.sent_at <= sent_at);
     }
 
-    /// A chunk that has left the path is sent there again: of its transmissions, nobody knows which a report is about.
+    /// A chunk that has left the path is sent there again: of its transmissions, it is unknown which a report is about.
     pub(crate) fn on_returned(&mut self, tsn: Tsn) {
         self.forget_left(|copy| copy.tsn == tsn);
     }

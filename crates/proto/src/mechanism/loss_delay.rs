@@ -95,44 +95,44 @@ impl LossDelay {
 }
 
 /// Unordered chunks after an ordered one that count like that one: where both kinds are sent, losses delay the ordered ones.
-const ORDERED_COUNTS: u8 = 64;
+const ORDERED_COUNTS: u32 = 64;
+/// From here on, everything waits; what lies above is the number of unordered chunks that still count like ordered ones.
+const ALL: u32 = u32::MAX - ORDERED_COUNTS;
 
 /// What waits for a chunk that is lost, from those that were sent last for the first time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Dependents {
-    /// `u32::MAX`: all.
+    /// Up to [`ALL`].
     bytes: u32,
     /// Bytes of the unordered message that is being sent.
     message: u32,
-    /// Unordered chunks that count like ordered ones.
-    as_ordered: u8,
 }
 
 impl Dependents {
     /// As for ordered messages.
     pub(crate) const fn new() -> Self {
-        Self { bytes: u32::MAX, message: 0, as_ordered: 0 }
+        Self { bytes: ALL, message: 0 }
     }
 
     /// A chunk was sent for the first time.
     #[inline]
     pub(crate) fn on_new(&mut self, flags: DataFlags, user_bytes: u32) {
         if !flags.contains(DataFlags::UNORDERED) {
-            (self.bytes, self.as_ordered) = (u32::MAX, ORDERED_COUNTS);
+            self.bytes = u32::MAX;
             return;
         }
-        if self.as_ordered > 0 {
-            self.as_ordered -= 1;
+        if self.bytes > ALL {
+            self.bytes -= 1;
             return;
         }
         if flags.contains(DataFlags::BEGIN) {
             self.message = 0;
         }
-        self.message = self.message.saturating_add(user_bytes);
+        self.message = self.message.saturating_add(user_bytes).min(ALL - 1);
         self.bytes = match (flags.contains(DataFlags::END), self.bytes) {
             // Delivered as it comes.
             (true, _) if flags.contains(DataFlags::BEGIN) => 0,
-            (true, _) | (false, u32::MAX) => self.message,
+            (true, _) | (false, ALL) => self.message,
             // The one before tells how long it becomes.
             (false, before) => before.max(self.message),
         };
@@ -143,7 +143,7 @@ impl Dependents {
     #[inline]
     pub(crate) fn bytes(&self) -> u64 {
         match self.bytes {
-            u32::MAX => u64::MAX,
+            ALL.. => u64::MAX,
             bytes => bytes.into(),
         }
     }

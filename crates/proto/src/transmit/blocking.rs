@@ -214,8 +214,8 @@ impl Snapshot<'_> {
         next.is_some_and(|user_bytes| !self.admits_new(path, user_bytes))
     }
 
-    /// What the losses of a path with this congestion window add to its round trip: what fits the buffers and depends on a lost chunk,
-    /// as on the next one on `path`, waits for the retransmission, which goes over the path with the lowest RTT.
+    /// What losses add to the round trip of a path with this congestion window. A retransmission goes over the path with the lowest RTT, and
+    /// the data that waits for the next chunk on `path`, as far as the buffers have room for it, would wait for that.
     #[inline]
     pub(super) fn loss_delay(&self, path: PathId, losses: &LossDelay, cwnd: u64) -> Duration {
         match losses.is_known() {

@@ -197,11 +197,10 @@ impl Transmitter {
         packet: &mut PacketBuilder<'_>,
     ) -> bool {
         let chunk = self.outstanding.get(tsn);
-        let (user_bytes, flight_bytes, old) = (chunk.user_bytes(), chunk.flight_bytes, chunk.path);
-        if !packet.fits_data(self.chunk.as_data(user_bytes)) {
+        if !packet.fits_data(self.chunk.as_data(chunk.user_bytes())) {
             return false;
         }
-        self.withdraw_from(cx, (old, path), tsn, flight_bytes);
+        self.withdraw(cx, tsn, path);
         self.push_moved(cx, path, tsn, TransmissionCause::Rescheduled, packet);
         self.paths[path].start_t3(cx.now, cx.config);
         true
@@ -229,15 +228,11 @@ impl Transmitter {
         path.spread_mut().copies.on_left(tsn, sent_at, bytes, answer);
     }
 
-    /// Takes a chunk out of what is outstanding on `old`. The transmission is still on its way there, so nothing new
+    /// Takes a chunk out of what is outstanding on its path; it moves to `new`. The transmission is still on its way there, so nothing new
     /// follows for a round trip; its congestion window stays.
-    fn withdraw_from(
-        &mut self,
-        cx: &mut SendCx<'_>,
-        (old, new): (PathId, PathId),
-        tsn: Tsn,
-        flight_bytes: u32,
-    ) {
+    fn withdraw(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, new: PathId) {
+        let chunk = self.outstanding.get(tsn);
+        let (old, flight_bytes) = (chunk.path, chunk.flight_bytes);
         self.leave_behind(cx, old, tsn, new);
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();

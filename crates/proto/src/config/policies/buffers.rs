@@ -48,7 +48,7 @@ policy_enum!(
         /// path. If a path nevertheless blocks the path that would carry most on its own, its
         /// congestion window is halved, once per round trip. A path that carries less than a
         /// thirty-second of another one, and has a higher RTT than all that carry more, gets no
-        /// ordered data until data has been outstanding without a break for a hundred of its RTTs.
+        /// ordered data until data has been sent without a pause for a hundred of its RTTs.
         On = "on",
     }
 );

@@ -52,9 +52,7 @@ impl SendRecord {
             penalty_interval: PenaltyInterval::new(),
         }
     }
-}
 
-impl SendRecord {
     /// A chunk was found lost.
     pub(crate) fn on_lost(&mut self) {
         self.loss_rate.on_lost();

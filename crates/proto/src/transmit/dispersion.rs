@@ -61,13 +61,16 @@ impl Dispersion {
 
     /// The SACK acknowledges so many bytes of the path; `is_own` if it came over it.
     pub(crate) fn on_sack(&mut self, now: Instant, bytes: u64, is_own: bool) {
-        // What went before a SACK over another path may have been acknowledged by it.
-        let Some(newest) = self.newest.take().filter(|_| is_own) else {
+        // What another path may have brought is not counted here; the peer reports it when it comes.
+        let Some(newest) = self.newest.take() else { return };
+        if !is_own {
+            // What went before may have been acknowledged by this SACK.
             self.train = None;
             return;
-        };
+        }
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         match &mut self.train {
+            Some(train) if now == train.arrived => train.last_bytes = train.last_bytes.max(bytes),
             Some(train) if newest.sent_at < train.arrived => {
                 let may_have_waited = bytes < train.last_bytes && !newest.asked_for_sack;
                 train.bytes = train.bytes.saturating_add(bytes);
@@ -133,6 +136,11 @@ mod tests {
             ("4,000 in 8 ms", &[(0, 50_000), (0, 52_000), (0, 58_000)], Some(500_000)),
             ("SACKs in one lump", &[(0, 50_000), (0, 50_000)], None),
             (
+                "what came with the first SACK says nothing of the time after it",
+                &[(0, 50_000), (0, 50_000), (0, 52_000)],
+                Some(1_000_000),
+            ),
+            (
                 "what is sent after the first SACK is another train",
                 &[(0, 50_000), (50_000, 99_000)],
                 None,
@@ -168,6 +176,15 @@ mod tests {
         dispersion.on_chunk_acked(at(0), false);
         dispersion.on_sack(at(52_000), 2000, true);
         assert_eq!(dispersion.rate(), None);
+    }
+
+    #[test]
+    fn what_a_copy_brought_ends_no_train() {
+        let mut dispersion = heard(&[(0, 50_000)]);
+        dispersion.on_sack(at(51_000), 2000, false);
+        dispersion.on_chunk_acked(at(0), false);
+        dispersion.on_sack(at(52_000), 2000, true);
+        assert_eq!(dispersion.rate(), Some(1_000_000));
     }
 
     /// 2,000 bytes each but for the last SACK, of which the packet asked for it or not.

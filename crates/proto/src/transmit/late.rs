@@ -46,6 +46,7 @@ impl Transmitter {
             from = tsn;
             if chunk.path != fastest
                 && is_movable(chunk, cx.now)
+                && !self.is_copy_due(cx, tsn, chunk.path)
                 && (self.is_overdue(cx, tsn)
                     || self.arrives_earlier(chunk, cx.now, fastest, new_rtt))
             {
@@ -66,6 +67,14 @@ impl Transmitter {
             is_movable(chunk, cx.now) && self.is_overdue(cx, *tsn)
         });
         lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })
+    }
+
+    /// Whether a copy of the chunk is on its way over another path, and not late.
+    fn is_copy_due(&self, cx: &SendCx<'_>, tsn: Tsn, own: PathId) -> bool {
+        self.paths.iter().filter(|path| path.id != own).any(|path| {
+            let rtt = path.rtt.expected() + path.lateness_allowed();
+            path.copies().sent_at(tsn).is_some_and(|at| cx.now.since(at) < rtt)
+        })
     }
 
     fn is_overdue(&self, cx: &SendCx<'_>, tsn: Tsn) -> bool {

@@ -33,6 +33,7 @@ mod loss;
 mod loss_episode;
 mod loss_log;
 mod moving;
+mod originals;
 pub(crate) mod outstanding;
 mod packet_builder;
 pub(crate) mod partial_reliability;

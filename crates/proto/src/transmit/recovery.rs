@@ -119,9 +119,10 @@ impl Transmitter {
                 continue;
             }
             let recovers = association_recovers || path.recovery.is_active();
+            let elsewhere = path.take_elsewhere();
             let acked = Acked {
-                acked_bytes: news.credited_bytes,
-                acked_in_gaps: news.credited_in_gaps,
+                acked_bytes: news.credited_bytes.saturating_sub(elsewhere),
+                acked_in_gaps: news.credited_in_gaps.saturating_sub(elsewhere),
                 // What the pace holds back would be in flight by now.
                 flight_before: match path.pace_holds() {
                     true => before.flight.max(path.congestion.cwnd),
@@ -133,7 +134,7 @@ impl Transmitter {
                 rtt: path.take_rtt_sample(),
                 rate: path.sample_rate(
                     cx.now,
-                    news.flight_bytes,
+                    news.flight_bytes.saturating_sub(elsewhere),
                     rtt_sample == RttSample::Classic || arrival == path.id,
                 ),
             };

@@ -8,6 +8,7 @@ use crate::transmit::backlog::Backlog;
 use crate::transmit::dispersion::Dispersion;
 use crate::transmit::left_behind::LeftBehind;
 use crate::transmit::loss_episode::LossEpisode;
+use crate::transmit::originals::Originals;
 use crate::transmit::outstanding::{History, Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::RateSampler;
 use crate::{Instant, Tsn};
@@ -21,6 +22,7 @@ pub(super) struct Feedback {
     dispersion: Dispersion,
     pub(super) backlog: Backlog,
     left_behind: LeftBehind,
+    originals: Originals,
     /// Bytes that the present SACK acknowledges, and that may have come over another path.
     elsewhere: u64,
 }
@@ -36,7 +38,7 @@ impl SendPath {
     /// A chunk is acknowledged; `is_own` if the SACK came over this path, and answers what arrived there. Otherwise, a chunk that also
     /// went over another path may have come from that one.
     #[inline]
-    pub(crate) fn note_acked(&mut self, now: Instant, newly: &Newly, is_own: bool) {
+    pub(crate) fn note_acked(&mut self, now: Instant, tsn: Tsn, newly: &Newly, is_own: bool) {
         let Some(feedback) = &mut self.feedback else { return };
         if is_own {
             feedback.left_behind.on_acked(newly.sent_at);
@@ -44,6 +46,9 @@ impl SendPath {
         let in_flight = if newly.was_in_flight { u64::from(newly.flight_bytes) } else { 0 };
         if newly.history.contains(History::COPIED) && !is_own {
             feedback.elsewhere += in_flight;
+            if newly.transmissions == 1 {
+                feedback.originals.on_acked_elsewhere(tsn, newly.sent_at, newly.flight_bytes);
+            }
         } else {
             feedback.rates.on_delivered(newly.sent_at, in_flight);
         }
@@ -119,9 +124,28 @@ impl SendPath {
         feedback.dispersion.on_sack(now, bytes, is_own);
     }
 
+    /// A SACK over the path reports duplicates: some may be first transmissions whose copies came first.
+    pub(crate) fn hear_of_originals(
+        &mut self,
+        now: Instant,
+        duplicates: impl Iterator<Item = Tsn>,
+    ) {
+        let Some(feedback) = &mut self.feedback else { return };
+        if let Some(reported) = feedback.originals.on_duplicates(duplicates) {
+            feedback.dispersion.on_chunk_acked(reported.sent_at, true);
+            feedback.dispersion.on_sack(now, reported.bytes, true);
+        }
+    }
+
     /// Bytes per second that the bottleneck passes on, once a train of packets has been measured.
     pub(crate) fn bottleneck_rate(&self) -> Option<u64> {
         self.feedback.as_ref()?.dispersion.rate()
+    }
+
+    /// Bytes that the present SACK acknowledges, and that may have come over another path.
+    #[inline]
+    pub(crate) fn take_elsewhere(&mut self) -> u64 {
+        self.feedback.as_mut().map_or(0, |feedback| core::mem::take(&mut feedback.elsewhere))
     }
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight; `measures` if it measures the round
@@ -143,9 +167,8 @@ impl SendPath {
     #[inline(never)]
     fn take_sample(&mut self, now: Instant, bytes: u64, measures: bool) -> Option<RateSample> {
         let feedback = self.feedback.as_mut()?;
-        let elsewhere = core::mem::take(&mut feedback.elsewhere);
         let patience = self.rtt.expected();
-        feedback.rates.sample(now, bytes.saturating_sub(elsewhere), measures, patience)
+        feedback.rates.sample(now, bytes, measures, patience)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.

@@ -20,6 +20,7 @@ use crate::congestion::{
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::repair::COMPARED_BYTES;
 use crate::probe::TransmissionCause::FastRetransmission;
+use crate::transmit::outstanding::History;
 use crate::transmit::recovery::Losses;
 use crate::types::PathSet;
 use crate::{Duration, PathId, ProbeEvent};
@@ -168,6 +169,22 @@ fn only_a_path_of_which_something_arrived_hears_of_a_sack() {
     bench.sack(&Answer::of(3));
     let acked = acks(&told);
     assert_eq!((acked.len(), acked[0].acked_bytes), (1, CHUNK));
+}
+
+/// Two chunks of the path, one of which was copied to the other.
+#[test]
+fn what_a_copy_may_have_brought_is_no_delivery_of_the_path() {
+    for (what, over, delivered) in
+        [("a SACK over the path of the copy", 1, CHUNK), ("one over its own", 0, 2 * CHUNK)]
+    {
+        let (mut bench, told) = bench(|_| {});
+        bench.place(&[0, 0]);
+        bench.tx.outstanding.get_mut(tsn(0)).history |= History::COPIED;
+        bench.wait(50);
+        bench.sack(&Answer::of(2).over(over));
+        let acked = acks(&told);
+        assert_eq!((acked[0].acked_bytes, acked[0].flight_after), (delivered, 0), "{what}");
+    }
 }
 
 #[test]

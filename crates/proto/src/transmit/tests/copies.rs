@@ -351,3 +351,49 @@ fn a_peer_that_answers_over_another_path_measures_none() {
     bench.sack(&Answer::of(1));
     assert!(!bench.path(1).copies().is_given_up());
 }
+
+/// Four chunks on a long path, of which copies go over the short one and come first.
+#[test]
+fn originals_whose_copies_came_first_tell_how_fast_their_path_delivers() {
+    let mut bench = proven(100, |config| {
+        config.policies.congestion = crate::config::CongestionAlgorithm::Cubic;
+        config.policies.tail_reinjection = crate::config::TailReinjection::Off;
+        config.policies.data_copies = DataCopies::Off;
+        config.policies.pacing = crate::config::Pacing::Off;
+    });
+    bench.place(&[1; 4]);
+    bench.config.policies.data_copies = DataCopies::On;
+    let copies = bench.sends();
+    assert_eq!(copies.iter().filter(|(path, _)| *path == 0).count(), 4, "{copies:?}");
+    bench.wait(40);
+    bench.sack(&Answer::of(4));
+    assert_eq!(bench.path(1).bottleneck_rate(), None);
+    for (chunk, ms) in [(0, 60), (1, 12), (2, 12), (3, 12)] {
+        bench.wait(ms);
+        bench.hear(&Answer { twice: [chunk].into(), ..Answer::of(4).over(1) });
+    }
+    let rate = bench.path(1).bottleneck_rate();
+    assert_eq!(rate, Some(CHUNK * 1000 / 12), "a chunk in 12 ms");
+}
+
+/// The answer of the long path to the chunk is overdue.
+#[test]
+fn a_chunk_does_not_follow_its_copy() {
+    for (what, since_copy_ms, moves) in
+        [("just copied", 1, false), ("the copy may be lost, too", 60, true)]
+    {
+        let mut bench = proven(100, |config| {
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.tail_reinjection = crate::config::TailReinjection::Off;
+            config.policies.tail_probe = crate::config::TailProbes::Off;
+        });
+        bench.place(&[1]);
+        bench.wait(130);
+        bench.config.policies.data_copies = DataCopies::On;
+        assert_eq!(bench.sends(), [(0, [0].into())], "{what}");
+        bench.config.policies.tail_reinjection = crate::config::TailReinjection::On;
+        bench.wait(since_copy_ms);
+        let expected: &[(u8, Vec<u32>)] = &[(0, [0].into())];
+        assert_eq!(bench.sends(), expected[..usize::from(moves)], "{what}");
+    }
+}

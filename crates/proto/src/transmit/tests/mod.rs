@@ -17,6 +17,7 @@ mod evidence;
 mod flight;
 mod flush;
 mod guard;
+mod interleaving;
 mod knowledge;
 mod messages;
 mod observation;

@@ -240,6 +240,11 @@ mod tests {
         assert_eq!(state(&it).0, 30_000, "it has become larger since");
 
         let mut it = controller(40_000, 99_000, 7);
+        (0..2).for_each(|ms| it.on_loss(&at(ms), &loss));
+        it.on_spurious_loss(&at(2), &spurious);
+        assert_eq!(state(&it), (20_000, 20_000, 0), "the first of two losses was one");
+
+        let mut it = controller(40_000, 99_000, 7);
         (0..3).for_each(|_| it.on_timeout(&at(0), &Timeout { flight_before: 40_000 }));
         assert_eq!(it.cwnd(), P.unit);
         it.on_spurious_loss(&at(1), &spurious);

@@ -152,6 +152,17 @@ mod tests {
         crate::congestion::testing::state(controller)
     }
 
+    /// ns-2 counts what gap blocks acknowledge if the cumulative ack advances, and the rest if the window was full.
+    #[test]
+    fn what_counts_of_a_full_window() {
+        for (advanced, window_was_full, counted) in
+            [(true, true, 3000), (true, false, 1000), (false, true, 2000), (false, false, 0)]
+        {
+            let gaps = Acked { acked_in_gaps: 1000, ..ack(3000, 9000, advanced) };
+            assert_eq!(of_full_window(&gaps, window_was_full), counted, "{advanced}");
+        }
+    }
+
     #[test]
     fn a_sack_may_stand_for_several() {
         let per_second = Parameters { slow_start: SlowStart::PerSecondPacket, ..P };

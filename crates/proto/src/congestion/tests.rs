@@ -417,13 +417,16 @@ fn correction(cwnd: u64) -> Correction {
 
 #[test]
 fn the_name_of_an_algorithm_chooses_its_controller() {
-    for (algorithm, hears_of_packets, name) in [
-        (CongestionAlgorithm::Rfc9260, false, "Aimd"),
-        (Olia, false, "Aimd"),
-        (CongestionAlgorithm::Cubic, true, "Cubic"),
-        (CongestionAlgorithm::Bbr, true, "Bbr"),
+    for (algorithm, hears_of_packets, name, ssthresh) in [
+        (CongestionAlgorithm::Rfc9260, false, "Aimd", Some(90_000)),
+        (Olia, false, "Aimd", Some(90_000)),
+        (CongestionAlgorithm::Cubic, true, "Cubic", Some(90_000)),
+        (CongestionAlgorithm::Bbr, true, "Bbr", None),
     ] {
         let mut it = BuiltIn::new(algorithm, &NewPath::new(P, 9000, 90_000));
+        let first = CongestionWindow { cwnd: 9000, ssthresh: ssthresh.unwrap_or(u64::MAX) };
+        assert_eq!((it.cwnd(), it.ssthresh()), (9000, ssthresh), "{algorithm:?}");
+        assert_eq!(it.window(), first, "{algorithm:?}");
         assert_eq!(it.hears_of_packets(), hears_of_packets, "{algorithm:?}");
         assert!(alloc::format!("{it:?}").contains(name), "{algorithm:?}: {it:?}");
         it.on_ack(&Context::new(crate::Instant::ZERO, &P), &acked(3000, 9000, 6000, true));

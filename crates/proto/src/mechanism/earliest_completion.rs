@@ -113,8 +113,10 @@ mod tests {
         let quick = idle(QUICK);
         let grows = MeasuredPath { rate: None, ..QUICK };
         let thin = MeasuredPath { bottleneck: Some(100_000), ..grows };
+        let stays = MeasuredPath { ssthresh: 0, ..grows };
         for (what, others, remains, waits) in [
             ("no other path", &[][..], CHUNK, false),
+            ("nor anything that remains", &[], 0, false),
             ("one chunk", &[quick], CHUNK, true),
             ("as much as arrives meanwhile", &[quick], 16_000, true),
             ("more than that", &[quick], 16_001, false),
@@ -124,6 +126,9 @@ mod tests {
             // 15.5 ms: 20 chunks, 20 in the first round trip, and 22 in half a one.
             ("a window that doubles", &[idle(grows)], 62_000, true),
             ("and no more", &[idle(grows)], 62_001, false),
+            // A window, another one in the round trip, and 11 chunks in the rest of the time.
+            ("a window that stays", &[idle(stays)], 51_000, true),
+            ("and no more", &[idle(stays)], 51_001, false),
             // The first chunk arrives after 10 ms, and 1,050 bytes until the long path's.
             ("a bottleneck that is known", &[idle(thin)], 2050, true),
             ("no window passes it", &[idle(thin)], 2051, false),

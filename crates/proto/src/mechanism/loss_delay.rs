@@ -180,7 +180,9 @@ mod tests {
         assert_eq!(adds(&LossDelay::new(), 50), 0);
         assert_eq!(adds(&every(1, 5), 50), 0, "five rounds");
         assert!(adds(&every(1, 6), 50) > 80, "six rounds");
-        assert_eq!(adds(&after((0..100).map(|_| false)), 50), 0, "nothing is lost");
+        let lossless = after((0..100).map(|_| false));
+        assert_eq!(adds(&lossless, 50), 0, "nothing is lost");
+        assert!(!lossless.is_known() && every(1, 6).is_known());
     }
 
     #[test]
@@ -241,6 +243,13 @@ mod tests {
             dependents.on_new(flags, 100);
             assert_eq!(dependents.bytes(), bytes, "{flags:?}");
         }
+    }
+
+    #[test]
+    fn the_longest_unordered_message_is_not_everything() {
+        let mut dependents = Dependents::new();
+        dependents.on_new(DataFlags::BEGIN | DataFlags::UNORDERED, u32::MAX);
+        assert!((1 << 31..u64::MAX).contains(&dependents.bytes()));
     }
 
     #[test]

@@ -85,8 +85,9 @@ mod tests {
     fn pauses_grow_with_the_silence_up_to_the_interval() {
         let mut outage = Outage::default();
         let pause = |outage: &Outage, ms| outage.pause(at(ms), RTO, Duration::from_secs(2));
-        assert_eq!(pause(&outage, 0), None);
+        assert_eq!((pause(&outage, 0), outage.is_on()), (None, false));
         outage.on_unanswered(at(1000), RTO, MAX);
+        assert!(outage.is_on());
         for (ms, expected) in [(1000, 200), (1800, 200), (3000, 500), (9000, 2000), (600_000, 2000)]
         {
             assert_eq!(pause(&outage, ms), Some(Duration::from_millis(expected)), "{ms} ms");

@@ -161,6 +161,24 @@ mod tests {
             assert!(!limit.on_sack(at(0), &view(LEAST - 1, 700, News::None)));
         }
         assert_eq!(limit.get(), None);
+        assert_eq!(learned(LEAST).get(), Some(LEAST));
+    }
+
+    #[test]
+    fn a_limit_grows_once_in_a_pause_until_it_is_none() {
+        let news = |limit: &mut PeerLimit, secs| {
+            limit.on_sack(at(secs), &view(400, 800, News::Some));
+            limit.get()
+        };
+        let mut limit = learned(512);
+        // The same limit again does not make the pause longer.
+        limit.on_sack(at(0), &view(512, 700, News::None));
+        for (secs, expected) in [(9, 512), (10, 576), (11, 576), (19, 576), (20, 648)] {
+            assert_eq!(news(&mut limit, secs), Some(expected), "{secs} s");
+        }
+        // An eighth more is 59,999 chunks, or 60,000, which no receiver has.
+        assert_eq!(news(&mut learned(53_333), 10), Some(59_999));
+        assert_eq!(news(&mut learned(53_334), 10), None);
     }
 
     #[test]

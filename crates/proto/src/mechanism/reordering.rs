@@ -292,6 +292,16 @@ mod tests {
     }
 
     #[test]
+    fn a_chunk_that_the_window_allows_for_is_no_growth_of_it() {
+        let mut path = path();
+        path.on_late(at(154), at(90), RTTS);
+        path.on_late(at(254), at(190), RTTS);
+        assert_eq!(path.window(RTTS), ms(20));
+        path.on_spurious(at(260), at(200), RTTS);
+        assert_eq!(path.window(RTTS), ms(48), "lost by the window of 154 ms, which was too short");
+    }
+
+    #[test]
     fn a_window_is_forgotten_after_recoveries_that_did_not_need_it() {
         let mut path = path();
         path.on_arrived(at(166), sent(90, 8), RTTS);

@@ -182,6 +182,22 @@ mod tests {
         assert_eq!(bounds, Bounds::new());
     }
 
+    /// Of the rate; and of what is in flight, as far as the path does not carry it without a queue.
+    #[test]
+    fn a_mark_leaves_seven_tenths() {
+        let mut bounds = Bounds::new();
+        for (what, delivered, flight, full, rate, short) in [
+            ("the first", 100, 100_000, 50_000, 700, 70_000),
+            ("the next, of that", 100, 60_000, 50_000, 490, 50_000),
+            ("more in flight raises nothing", 100, 90_000, 0, 343, 50_000),
+            ("what was delivered was no faster", 300, 40_000, 0, 300, 28_000),
+        ] {
+            let latest = Latest { rate: delivered, ..Latest::default() };
+            bounds.on_mark(&latest, 1000, flight, full);
+            assert_eq!((bounds.rate, bounds.short), (rate, short), "{what}");
+        }
+    }
+
     #[test]
     fn headroom_is_fifteen_percent_and_a_packet_at_least() {
         let mut bounds = Bounds::new();

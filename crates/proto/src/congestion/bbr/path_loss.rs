@@ -114,6 +114,9 @@ mod tests {
             ("a queue", vec![(5, 100, 113); 40], 0, 0),
             ("no queue yet", vec![(5, 100, 112); 40], 4900, 5100),
             ("few packets in flight", vec![(1, 7, 100); 40], 0, 0),
+            ("no longer few", vec![(1, 8, 100); 40], 12_400, 12_600),
+            // 5 %, and four times the deviation: half of that at first, of which three rounds leave 27/64.
+            ("four rounds", vec![(5, 100, 100); 4], 9100, 9300),
             ("nothing is lost", vec![(0, 100, 100); 40], 0, 0),
         ] {
             let tolerated = after(&rounds).tolerated(100_000);

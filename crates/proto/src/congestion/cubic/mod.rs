@@ -188,7 +188,7 @@ impl Stage {
     /// The window that Reno would have now in bytes (section 4.3).
     fn reno_window(&mut self, cwnd: u64, prior: u64, bytes: u64, unit: u64) -> u64 {
         let (above, below) = if self.reno >> FRACTION < u128::from(prior) { ALPHA } else { (1, 1) };
-        let step = u128::from(bytes.min(u64::MAX >> FRACTION)) * u128::from(unit.min(1 << 32));
+        let step = u128::from(bytes) * u128::from(unit.min(1 << 32));
         let step = (step << FRACTION) / u128::from(cwnd) * above / below;
         self.reno = self.reno.saturating_add(step);
         u64::try_from(self.reno >> FRACTION).unwrap_or(u64::MAX)

@@ -110,6 +110,28 @@ fn small_windows_grow_as_those_of_reno() {
 }
 
 #[test]
+fn a_window_grows_by_what_is_acknowledged_in_however_many_sacks() {
+    let grown = |sacks: u64| {
+        let mut it = after_loss(100);
+        ack(&mut it, 0, 1);
+        (0..sacks).for_each(|_| ack(&mut it, 2000, 1000 / sacks));
+        it.cwnd() - 70_000
+    };
+    // 26.2 units below where the curve is a round trip later: each byte adds three eighths of one.
+    assert!((370..380).contains(&grown(1)), "{}", grown(1));
+    assert!(grown(1).abs_diff(grown(1000)) <= 10, "{}", grown(1000));
+}
+
+/// Section 4.3: 9 / 17 of a unit per window, and a whole one from the window before the last loss on.
+#[test]
+fn the_window_of_reno_grows_faster_where_it_has_been_before() {
+    for (prior, grows_by) in [(100_001, 529), (100_000, 1000), (99_999, 1000)] {
+        let mut stage = Stage::new(&at(0), 100_000, None);
+        assert_eq!(stage.reno_window(100_000, prior, 100_000, UNIT), 100_000 + grows_by, "{prior}");
+    }
+}
+
+#[test]
 fn a_window_that_is_not_used_does_not_grow_and_time_stands_still() {
     let mut used = after_loss(100);
     let mut paused = used.clone();

@@ -129,6 +129,12 @@ fn where_the_limits_are() {
     for (srtt, is_full) in [(48, false), (49, true)] {
         assert_eq!(MeasuredPath { srtt: ms(srtt), ..path }.is_full(), is_full, "{srtt} ms");
     }
+    for (srtt, sends_for, has_queue) in
+        [(40, 0, false), (41, 0, true), (43, 3, false), (44, 3, true)]
+    {
+        let path = MeasuredPath { srtt: ms(srtt), serialisation: ms(sends_for), ..path };
+        assert_eq!(path.has_queue(), has_queue, "{srtt} ms, {sends_for} of them to send a packet");
+    }
     assert_eq!(path.could_send(1 << 30), 100_000, "at the threshold it grows slowly");
     let below = MeasuredPath { ssthresh: 80_001, ..path };
     assert_eq!(below.could_send(1 << 30), 1 << 30);
@@ -156,6 +162,10 @@ fn a_path_is_as_slow_as_what_is_on_it() {
         assert_eq!(expected_rtt(&path, flight, 1000), ms(expected), "{flight}");
     }
     assert_eq!(expected_rtt(&path, 0, 50_000), ms(20), "nothing waits before a large chunk");
+    let thin = MeasuredPath { serialisation: ms(5), ..path };
+    for flight in [0, 4000] {
+        assert_eq!(expected_rtt(&thin, flight, 1000), ms(25), "{flight}: its links send for 5 ms");
+    }
     let steady = MeasuredPath { smallest_rtt: ms(200), ..path };
     assert_eq!(expected_rtt(&steady, 4000, 1000), ms(200));
 }
@@ -194,6 +204,9 @@ fn a_measured_rate_takes_the_place_of_a_window() {
     let grows = delivers(1, false);
     let growing = MeasuredPath { rate: grows, ssthresh: u64::MAX, smallest_rtt: ms(10), ..small };
     assert_eq!(growing.sends_in(ms(10), 1 << 30), 4000, "the rate is a lower limit");
+    let narrow = MeasuredPath { bottleneck: Some(1_000_000), ..FULL };
+    assert_eq!(narrow.sends_in(ms(100), 1 << 30), 100_000, "no window passes its bottleneck");
+    assert_eq!(narrow.sends_in(ms(1), 1 << 30), 1000);
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn the_answer_to_an_earlier_copy_measures_that_one() {
         ("the latest is reported", Some(5), &[2], all, Some(20)),
         ("both are", Some(5), all, all, Some(20)),
         ("the latest, which nothing acknowledged before", Some(5), none, &[1, 2], Some(20)),
-        ("the earlier one just before: this may be its answer", Some(35), none, all, None),
+        ("the earlier one just before: this may be its answer", Some(31), none, all, None),
+        ("the earlier one so long ago that its SACK would be here", Some(30), none, all, Some(20)),
         ("either may have been the first", None, none, all, None),
         ("only the earlier one, which is not awaited", None, none, &[1], None),
     ] {
@@ -301,7 +302,9 @@ fn a_copy_is_no_data_of_the_path() {
     }
     assert_eq!(copies.last_data(last_sent), Some(at(10)));
     assert_eq!(copies.last_data(Some(at(40))), Some(at(40)), "data left after them");
-    assert_eq!(Copies::default().last_data(None), None);
+    let none = Copies::default();
+    assert_eq!(none.last_data(None), None);
+    assert_eq!(none.last_data(Some(Instant::ZERO)), Some(Instant::ZERO), "nothing was copied");
 }
 
 #[test]
@@ -314,4 +317,35 @@ fn of_the_copies_that_a_sack_covers_the_latest_counts() {
         let latest = copies.latest_covered(|tsn| tsn.0 <= covered);
         assert_eq!(latest, expected.map(at), "{covered}");
     }
+}
+
+/// Chunk 1 left at 10 ms, chunk 2 at 20 ms; chunk 3 was copied at 5 ms.
+#[test]
+fn what_left_before_measured_data_is_forgotten() {
+    for (measured_at, remain, awaited) in
+        [(9, &[1, 2, 3][..], 2), (10, &[2, 3], 2), (20, &[3], 3), (90, &[3], 3)]
+    {
+        let mut copies = Copies::default();
+        copies.on_sent(at(5), Tsn(3), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        copies.on_left(Tsn(1), at(10), 1000, CopyAnswer::Left);
+        copies.on_left(Tsn(2), at(20), 1000, CopyAnswer::Left);
+        copies.on_measured(at(measured_at));
+        let found: alloc::vec::Vec<u32> =
+            (1..=3).filter(|tsn| copies.sent_at(Tsn(*tsn)).is_some()).collect();
+        assert_eq!(found, remain, "data of {measured_at} ms was measured");
+        assert_eq!(copies.awaits(), Some(Tsn(awaited)), "the latest");
+    }
+}
+
+/// One copy each 10 ms: the latest and three before it are remembered.
+#[test]
+fn copies_are_many_while_a_forgotten_one_may_be_on_its_way() {
+    let mut copies = Copies::default();
+    let longest = |ms| Duration::from_millis(ms);
+    for n in 0..4 {
+        assert!(!copies.are_many(at(30), longest(1000)), "{n} copies");
+        copies.on_sent(at(10 * n), Tsn(n as u32), 1000, LEAST_RATE, CopyAnswer::Nothing);
+    }
+    assert!(copies.are_many(at(30), longest(31)));
+    assert!(!copies.are_many(at(30), longest(30)), "the first has arrived");
 }

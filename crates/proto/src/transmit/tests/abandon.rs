@@ -271,6 +271,23 @@ fn nothing_is_abandoned_before_or_after_the_association_sends() {
     assert_eq!(bench.begin(), [abandoned(0, false), "Event(SenderDry)".into()]);
 }
 
+/// TSNs began anew above one that is left out, which a FORWARD-TSN would close.
+#[test]
+fn nothing_is_abandoned_while_the_peer_may_lack_the_answer_to_its_reset() {
+    let mut bench = bench();
+    let rule = until(&bench, 50);
+    bench.tx.peer.may_lack_answer = true;
+    bench.send_one(FULL, rule).1.unwrap();
+    bench.wait(60);
+    assert_eq!(bench.begin(), [abandoned(0, false), "Event(SenderDry)".into()], "before any TSN");
+    bench.send_one(FULL, Reliability::Retransmissions(0)).1.unwrap();
+    assert_eq!(bench.sends(), [(0, [0].into())]);
+    lose(&mut bench, &[0]);
+    assert_eq!(bench.begin(), [""; 0]);
+    bench.tx.peer.may_lack_answer = false;
+    assert_eq!(bench.begin()[0], abandoned(1, true));
+}
+
 #[test]
 fn the_acknowledgement_of_an_abandoned_chunk_is_no_news() {
     let mut bench = bench();

@@ -32,6 +32,7 @@ fn what_no_other_path_can_take_runs_ahead() {
         ("off", DataAhead::Off, 20, wide, &[2]),
         ("no more than they hold", DataAhead::On, 9, wide, &[2]),
         ("too little room", DataAhead::On, 20, narrow, &[2]),
+        ("room for these windows, but not for the next", DataAhead::On, 20, 12 * FULL, &[2]),
     ] {
         let mut bench = bench(peer_window, |config| config.policies.data_ahead = policy);
         bench.send(messages);
@@ -86,6 +87,9 @@ fn only_what_arrives_earlier_over_the_other_path_is_taken_back() {
         ("a quicker path that is late", Some(30), 38, true),
         ("a slower path", Some(100), 59, true),
         ("a slower path that soon answers", Some(100), 61, false),
+        ("a slower path that answers as soon", Some(100), 60, false),
+        ("a slower path that may answer yet", Some(100), 80, false),
+        ("a slower path that is hardly late", Some(100), 125, false),
         ("a slower path that is late", Some(100), 126, true),
     ] {
         let mut bench = bench(60 * FULL, |_| {});
@@ -116,6 +120,31 @@ fn only_what_is_overdue_is_taken_back_and_by_a_better_known_path() {
         let is_back = matches!(choice, Some((0, What::TakeBack(_))));
         assert_eq!(is_back, back, "{what}: {choice:?}");
     }
+}
+
+/// The second path answered the handshake after 100 ms.
+#[test]
+fn nothing_more_runs_ahead_on_a_path_that_answers_a_quarter_later_than_control_chunks() {
+    for (waited_ms, goes_on) in [(0, true), (125, true), (126, false)] {
+        let mut bench = bench(60 * FULL, |_| {});
+        let now = bench.now;
+        bench.path(1).rtt.on_control_sample(now, Duration::from_millis(100));
+        bench.send(30);
+        assert_eq!(new_chunks(&mut bench, 1), [3, 4, 5]);
+        bench.wait(waited_ms);
+        bench.path(1).set_cwnd(4 * CHUNK, None);
+        let sent = new_chunks(&mut bench, 1);
+        assert_eq!(sent.iter().any(|chunk| *chunk > 5), goes_on, "{waited_ms} ms: {sent:?}");
+    }
+}
+
+#[test]
+fn what_a_measured_path_carries_does_not_run_ahead() {
+    let mut bench = with_data_ahead(60 * FULL);
+    assert!(bench.tx.ahead.contains(crate::PathId(1)));
+    bench.shape(1, 3, 9, 100);
+    bench.begin();
+    assert!(bench.tx.ahead.is_empty());
 }
 
 /// The peer confirms the second path late, and answers over the first one until then.

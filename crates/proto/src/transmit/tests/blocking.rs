@@ -11,9 +11,10 @@ use crate::config::{
 };
 use crate::mechanism::blocking_estimation::MOST_TRIES;
 use crate::mechanism::goodput_guard::GoodputGuard;
+use crate::mechanism::loss_delay::LossDelay;
 use crate::transmit::Reliability;
 use crate::transmit::decide::What;
-use crate::{Delivery, Duration, OutgoingMessage};
+use crate::{Delivery, Duration, Instant, OutgoingMessage};
 
 /// Path 0 has 20 ms, and its window is full; path 1 is free and has this round-trip time. The send buffer has room for
 /// this many packets.
@@ -242,5 +243,48 @@ fn what_is_in_flight_takes_room_in_a_short_send_buffer() {
         let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 40, packets);
         bench.tx.peer.acks_are_final = acks_are_final;
         assert_eq!(bench.choice(), expected, "{packets} packets");
+    }
+}
+
+/// The lower-RTT path has a full window that was sent at once and is answered after 20 ms; half a round trip later the rest arrives. The
+/// slow path brings it after 25 ms.
+#[test]
+fn the_end_of_what_there_is_does_not_wait_for_an_answer_that_comes_too_late() {
+    for (waited_ms, expected) in [(0, Some((1, What::New(FULL)))), (15, None)] {
+        let mut bench = with_nothing_to_send(BlockingEstimation::Off, PathOrder::LowestSrtt, 300);
+        bench.config.policies.earliest_completion = EarliestCompletion::On;
+        bench.config.policies.pacing = Pacing::Off;
+        bench.shape(0, 3, 3, 20);
+        bench.shape(1, 20, 20, 50);
+        bench.place(&[0; 3]);
+        bench.send(2);
+        bench.tx.demand.on_room(u64::MAX, 0);
+        bench.tx.demand.cease();
+        bench.wait(waited_ms);
+        assert_eq!(bench.choice(), expected, "{waited_ms} ms");
+    }
+}
+
+/// Path 0 has 50 ms and loses one of 40 chunks, path 1 has 55 ms. What is lost delays a whole window by a round trip.
+#[test]
+fn of_paths_nearly_alike_a_window_of_ordered_data_takes_the_one_that_loses_nothing() {
+    let mut losses = LossDelay::new();
+    for round in 1..=64 {
+        if round % 2 == 0 {
+            losses.on_lost();
+        }
+        losses.on_delivered(Instant::ZERO + Duration::from_millis(50 * round), Duration::ZERO, 20);
+    }
+    for (messages, is_lossy, path) in [(30, false, 0), (30, true, 1), (1, true, 0)] {
+        let mut bench = with_nothing_to_send(BlockingEstimation::Off, PathOrder::LowestSrtt, 300);
+        bench.config.policies.pacing = Pacing::Off;
+        bench.shape(0, 20, 20, 50);
+        bench.shape(1, 20, 20, 55);
+        if is_lossy {
+            bench.path(0).record.loss_delay = losses;
+        }
+        bench.send(messages);
+        bench.has_more();
+        assert_eq!(bench.choice(), Some((path, What::New(FULL))), "{messages} {is_lossy}");
     }
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::config::plug_in::CustomCongestion;
 use crate::config::{
     AssociationConfig, BlockingEstimation, BufferSize, Burst, FastRecoveryScope, Pacing, PathFill,
-    PathOrder, Reduction,
+    PathOrder, Reduction, RttSample,
 };
 use crate::congestion::{
     Acked, Context, Controller, Correction, Idle, Loss, LossCause, MeasuredRate, Pause, RateLimit,
@@ -153,6 +153,23 @@ fn a_round_trip_that_was_measured_is_told_once_and_with_its_sack() {
     bench.sack(&Answer::of(4));
     assert_eq!(acks(&told)[0].rtt, None);
     assert_eq!(bench.path(0).last_sample(), None);
+}
+
+#[test]
+fn a_rate_has_the_round_trip_of_a_sack_over_another_path_only_where_the_policy_says_so() {
+    for (policy, over, is_measured) in [
+        (RttSample::Classic, 0, true),
+        (RttSample::Classic, 1, true),
+        (RttSample::SlowPathUpdate, 0, true),
+        (RttSample::SlowPathUpdate, 1, false),
+    ] {
+        let (mut bench, told) = bench(|config| config.policies.rtt_sample = policy);
+        bench.place(&[0, 0]);
+        bench.wait(50);
+        bench.sack(&Answer::of(1).over(over));
+        let rate = acks(&told)[0].rate.unwrap();
+        assert_eq!(rate.round_trip.is_some(), is_measured, "{policy:?}, over {over}");
+    }
 }
 
 #[test]

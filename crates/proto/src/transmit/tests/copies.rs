@@ -106,6 +106,45 @@ fn a_copy_on_a_silent_path_leaves_open_what_was_answered() {
     }
 }
 
+/// Control chunks take 40 ms there. What comes three quarters of that after the copy, or later, may be its answer.
+#[test]
+fn what_comes_over_the_path_too_soon_answers_no_copy() {
+    for (after_ms, measured) in [(29, None), (30, Some(30))] {
+        let mut bench = bench(|_| {});
+        let sent_at = bench.now;
+        bench.wait(40);
+        let now = bench.now;
+        bench.path(1).sample_control_rtt(now, &mut crate::NoProbe, sent_at);
+        bench.send(1);
+        assert_eq!(bench.sends(), [(0, [0].into()), (1, [0].into())]);
+        bench.wait(after_ms);
+        bench.sack(&Answer::of(1).over(1));
+        let srtt = bench.path(1).rtt.of_data().map(|(srtt, _)| srtt.as_millis());
+        assert_eq!(srtt, measured, "{after_ms} ms");
+    }
+}
+
+/// The chunk is acknowledged over the other path.
+#[test]
+fn a_path_that_answers_may_have_delivered_a_copy_after_half_a_round_trip() {
+    for (control_ms, after_ms, has_delivered) in
+        [(Some(10), 4, false), (Some(10), 5, true), (None, 5000, false)]
+    {
+        let mut bench = bench(|_| {});
+        let sent_at = bench.now;
+        if let Some(ms) = control_ms {
+            bench.wait(ms);
+            let now = bench.now;
+            bench.path(1).sample_control_rtt(now, &mut crate::NoProbe, sent_at);
+        }
+        bench.send(1);
+        assert_eq!(bench.sends(), [(0, [0].into()), (1, [0].into())]);
+        bench.wait(after_ms);
+        bench.sack(&Answer::of(1));
+        assert_eq!(bench.path(1).has_delivered, has_delivered, "{control_ms:?}, {after_ms} ms");
+    }
+}
+
 /// What went there before may be answered for four round trips of control chunks, of 20 ms.
 #[test]
 fn data_that_went_over_an_unmeasured_path_is_answered_before_the_copy() {

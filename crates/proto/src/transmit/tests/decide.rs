@@ -323,6 +323,18 @@ fn the_chunk_that_blocks_the_buffers_moves_to_the_path_that_waits_for_it() {
     }
 }
 
+/// Its answer is due after 400 ms. The other path has filled what is left of the buffer, six packets, within 13 ms.
+#[test]
+fn a_blocking_chunk_that_arrives_before_the_buffers_are_full_does_not_move() {
+    for (waited_ms, moves) in [(0, true), (180, true), (372, false)] {
+        let mut bench = blocked(RescheduleSide::Both, 3);
+        bench.config.policies.reschedule.conditions = crate::config::RescheduleConditions::Stall;
+        bench.wait(waited_ms);
+        let expected = moves.then_some((1, What::Move(tsn(0))));
+        assert_eq!(bench.choice(), expected, "{waited_ms} ms");
+    }
+}
+
 #[test]
 fn the_path_that_a_blocking_chunk_leaves_pays_and_is_watched() {
     let mut bench = blocked(RescheduleSide::Both, 3);

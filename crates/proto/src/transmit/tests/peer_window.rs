@@ -1,7 +1,7 @@
 //! The peer's receive window, and probing while it is closed.
 
 use super::*;
-use crate::config::Preset;
+use crate::config::{BytesCounted, Preset};
 use crate::probe::TransmissionCause::{TimerRetransmission, WindowProbe};
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
@@ -64,6 +64,25 @@ fn what_fits_into_the_window_goes() {
         bench.tx.advertised_window = advertised;
         bench.send(4);
         assert_eq!(bench.flush().len(), packets, "{advertised} bytes, {in_flight} in flight");
+    }
+}
+
+/// A header takes 16 bytes.
+#[test]
+fn headers_fill_the_window_where_the_policy_counts_them() {
+    let full = u64::from(FULL);
+    for (counted, advertised, packets) in [
+        (BytesCounted::Payload, 3 * full, 3),
+        (BytesCounted::WithHeader, 3 * (full + 16), 3),
+        (BytesCounted::WithHeader, 3 * (full + 16) - 1, 2),
+    ] {
+        let mut bench = Bench::tuned(Preset::Rfc9260, 1, |config| {
+            config.policies.advertised_window.bytes_counted = counted;
+        });
+        bench.shape(0, 9, 9, 50);
+        bench.tx.advertised_window = advertised;
+        bench.send(4);
+        assert_eq!(bench.flush().len(), packets, "{counted:?}: {advertised} bytes");
     }
 }
 

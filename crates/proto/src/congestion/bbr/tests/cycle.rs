@@ -51,6 +51,22 @@ fn startup_that_nothing_else_can_end_ends_with_losses_without_a_recovery() {
     }
 }
 
+/// Without a queue, the path may carry much more than Startup found.
+#[test]
+fn a_probe_comes_soon_where_only_losses_ended_startup() {
+    for (what, round_trip, is_soon) in [("no queue", RTT, true), ("a queue", RTT * 6 / 5, false)] {
+        let mut bench = startup_with(|bench| lose_often(bench, 6));
+        bench.round_of(RATE / 2, round_trip, 12 * UNIT);
+        assert_eq!(bench.bbr.phase, Phase::Drain, "{what}");
+        bench.in_recovery = false;
+        let rounds = (1..1000).find(|_| {
+            bench.round(RATE / 2);
+            bench.bbr.phase == Phase::Refill
+        });
+        assert_eq!(rounds.unwrap() < 10, is_soon, "{what}: {rounds:?}");
+    }
+}
+
 #[test]
 fn the_path_fills_for_a_round_before_a_probe() {
     let mut bench = Bench::cruising().until(Phase::Refill);

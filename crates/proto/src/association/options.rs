@@ -216,7 +216,8 @@ impl Association {
     #[inline]
     pub(super) fn traffic(&self, path: PathId) -> TrafficMarks {
         let all = self.config.traffic();
-        self.tuning.path(path).map_or(all, |own| TrafficMarks {
+        let own = self.tuning.used().and_then(|tuning| tuning.path(path));
+        own.map_or(all, |own| TrafficMarks {
             dscp: own.dscp.unwrap_or(all.dscp),
             flow_label: own.ipv6_flow_label.unwrap_or(all.flow_label),
         })
@@ -247,7 +248,7 @@ impl Association {
 
     #[inline]
     pub(super) fn autoclose_due(&self) -> Option<Instant> {
-        Some(self.tuning.autoclose.as_ref()?.due())
+        Some(self.tuning.used()?.autoclose.as_ref()?.due())
     }
 
     /// Checks whether there is user data.

@@ -93,10 +93,16 @@ impl PathBook {
         remote: &IpAddr,
         encapsulation: Encapsulation,
     ) -> Option<PathId> {
-        let same = |path: &&Path| {
-            path.local == *local && path.remote == *remote && path.encapsulation == encapsulation
-        };
-        self.iter().find(same).map(|path| path.id)
+        // By index, as in `usable`.
+        let mut index = 0;
+        while let Some(path) = self.paths.get(index) {
+            if path.local == *local && path.remote == *remote && path.encapsulation == encapsulation
+            {
+                return Some(path.id);
+            }
+            index += 1;
+        }
+        None
     }
 
     /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none

@@ -490,7 +490,8 @@ impl SendPaths {
 
     /// The paths of a set.
     pub(crate) fn among(&self, set: PathSet) -> impl Iterator<Item = &SendPath> {
-        self.0.iter().filter(move |path| set.contains(path.id))
+        // A set may have paths that there are not yet; these are the last ones.
+        set.iter().map_while(move |id| self.0.get(id.index()))
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {

@@ -158,7 +158,7 @@ impl Association {
     /// [`SendError::NoSuchPath`] if the path does not exist, or [`SendError::Closed`] if the association is not
     /// established or is shutting down.
     pub fn request_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) -> Result<(), SendError> {
-        if self.paths.get(path).is_none_or(|it| it.reach.is_closed()) {
+        if self.paths.get(path).is_none_or(|it| it.reach().is_closed()) {
             return Err(SendError::NoSuchPath);
         }
         if !self.state.may_send_data() {
@@ -179,7 +179,7 @@ impl Association {
     }
 
     fn heartbeats_changed(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        if self.state.may_send_data() && !self.paths[path].reach.is_closed() {
+        if self.state.may_send_data() && !self.paths[path].reach().is_closed() {
             self.schedule_heartbeat(cx, path);
         }
     }

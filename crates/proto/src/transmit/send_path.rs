@@ -529,7 +529,7 @@ impl SendPaths {
 
     /// What is known of the paths that are confirmed.
     pub(crate) fn times(&self, book: &PathBook) -> PathTimes {
-        let confirmed = || self.iter().filter(|path| book[path.id].reach.is_confirmed());
+        let confirmed = || self.iter().filter(|path| book[path.id].reach().is_confirmed());
         PathTimes {
             shortest_rtt: confirmed().filter_map(|path| path.rtt.srtt()).min(),
             longest_rtt: confirmed().filter_map(|path| path.rtt.srtt()).max(),

@@ -42,6 +42,7 @@ mod observer;
 pub mod pcapng;
 mod queue;
 pub mod queue_discipline;
+mod ring;
 mod rng;
 mod routing;
 mod ticket;

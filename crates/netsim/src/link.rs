@@ -3,13 +3,12 @@
 mod medium;
 mod outcome;
 
-use std::collections::VecDeque;
-
 use polypath_units::{BitRate, ByteCount, Duration, Instant};
 
 use crate::event::Key;
 use crate::impair::{Step, UniformLoss};
 use crate::queue_discipline::{Admission, Class, QueueAct, QueueDiscipline, QueueLevel};
+use crate::ring::Ring;
 use crate::{ChannelConfig, Counters, DropCause, Streams, Ticket};
 use medium::{Fate, Medium};
 use outcome::InFlight;
@@ -51,7 +50,7 @@ pub struct Channel {
     /// The packet whose transmission was started last.
     sending: Option<Ticket>,
     /// Packets whose transmission has started, in order of arrival.
-    in_flight: VecDeque<InFlight>,
+    in_flight: Ring<InFlight>,
     counters: Counters,
     /// Whether it has to be called whenever a packet starts.
     calls_at_starts: bool,
@@ -95,7 +94,7 @@ impl Channel {
             state: State::Up,
             busy_until: Instant::ZERO,
             sending: None,
-            in_flight: VecDeque::new(),
+            in_flight: Ring::new(),
             counters: Counters::default(),
             last_time: (0, config.rate.transmission_time(config.framing)),
         }

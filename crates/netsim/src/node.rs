@@ -108,7 +108,8 @@ mod tests {
         let mut taken = 0;
         let mut sets = sets.iter().peekable();
         for now in 0..=end {
-            while let Some((key, target)) = events.pop(Instant::from_nanos(now)) {
+            while let Some((key, target)) = events.first(Instant::from_nanos(now)) {
+                events.remove_first();
                 taken += 1;
                 match timer.fire(key) {
                     Firing::Due => woken.push(now),

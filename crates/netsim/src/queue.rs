@@ -97,18 +97,40 @@ impl EventQueue {
         }
     }
 
-    /// Takes the earliest event, if it comes by `last`.
+    /// The earliest event, if it comes by `last`. It stays until it is [removed](Self::remove_first) or
+    /// [replaced](Self::replace_first).
     #[inline]
-    pub fn pop(&mut self, last: Instant) -> Option<(Key, Target)> {
+    pub fn first(&mut self, last: Instant) -> Option<(Key, Target)> {
         let first = match self.near.last() {
             Some(first) => *first,
             None => self.refill()?,
         };
-        if first.nanos() > last.as_nanos() {
-            return None;
-        }
+        (first.nanos() <= last.as_nanos()).then(|| (first.key(), first.target))
+    }
+
+    /// Removes the event that [`first`](Self::first) has returned.
+    #[inline]
+    pub fn remove_first(&mut self) {
         self.near.pop();
-        Some((first.key(), first.target))
+    }
+
+    /// Puts another event, which comes later, in the place of the one that [`first`](Self::first) has returned: what it causes
+    /// next, as a channel does with most packets.
+    #[inline]
+    pub fn replace_first(&mut self, key: Key, target: Target) {
+        let entry = Entry::new(key, target);
+        if !self.far.is_empty() {
+            self.near.pop();
+            return self.push_among_many(entry);
+        }
+        let Some(mut place) = self.near.len().checked_sub(1) else { return self.insert(entry) };
+        while let Some(before) = place.checked_sub(1)
+            && self.near[before].rank < entry.rank
+        {
+            self.near[place] = self.near[before];
+            place = before;
+        }
+        self.near[place] = entry;
     }
 
     /// When the earliest event comes.
@@ -163,6 +185,8 @@ impl EventQueue {
 mod tests {
     use super::*;
 
+    const LAST: Instant = Instant::from_nanos(u64::MAX - 2);
+
     /// Pushes `burst` events and takes as many, over and over, beside a list that is searched as a whole.
     fn compare_with_a_list(burst: usize) {
         let mut events = EventQueue::default();
@@ -186,17 +210,46 @@ mod tests {
                 let first = pending.iter().copied().min_by_key(|(key, _)| *key);
                 assert_eq!(events.next_time(), first.map(|(key, _)| key.time));
                 let due = first.filter(|(key, _)| key.time <= last);
-                assert_eq!(events.pop(last), due, "{burst} at a time");
+                assert_eq!(events.first(last), due, "{burst} at a time");
                 let Some((taken, _)) = due else { break };
+                events.remove_first();
                 pending.retain(|(key, _)| *key != taken);
             }
         }
-        assert_eq!(events.pop(Instant::FAR_FUTURE), None);
+        assert_eq!(events.first(Instant::FAR_FUTURE), None);
+    }
+
+    fn pop(events: &mut EventQueue, last: Instant) -> Option<(Key, Target)> {
+        let first = events.first(last)?;
+        events.remove_first();
+        Some(first)
     }
 
     #[test]
     fn the_earliest_event_comes_first_however_many_there_are() {
         [1, 2, 3, 7].into_iter().for_each(compare_with_a_list);
+    }
+
+    #[test]
+    fn an_event_in_the_place_of_the_first_is_one_that_is_added() {
+        for pending in [1, 2, 7, 32, 33, 100] {
+            let (mut replaced, mut added) = (EventQueue::default(), EventQueue::default());
+            for at in 0..pending {
+                for events in [&mut replaced, &mut added] {
+                    let key = events.key(Instant::from_nanos(3 * at % 11));
+                    events.push(key, Target::Channel(at as u32));
+                }
+            }
+            for round in 0..500 {
+                let first = pop(&mut added, LAST).unwrap();
+                assert_eq!(replaced.first(LAST), Some(first), "{pending} pending, round {round}");
+                let at = Instant::from_nanos(first.0.time.as_nanos() + 1 + 7 * round % 13);
+                let key = added.key(at);
+                assert_eq!(replaced.key(at), key);
+                added.push(key, first.1);
+                replaced.replace_first(key, first.1);
+            }
+        }
     }
 
     #[test]
@@ -206,7 +259,7 @@ mod tests {
         let caused = events.key(at);
         events.push(caused, Target::Timer(1));
         events.push(turn_key(at, u64::from(u32::MAX)), Target::Outage(2));
-        let order = [events.pop(at), events.pop(at), events.pop(at)];
+        let order = [(); 3].map(|()| pop(&mut events, at));
         let targets = order.map(|event| event.map(|(_, target)| target));
         assert_eq!(targets, [Some(Target::Outage(2)), Some(Target::Timer(1)), None]);
     }

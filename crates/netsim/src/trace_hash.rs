@@ -12,8 +12,11 @@ use twox_hash::XxHash64;
 /// Hashing is fast in one piece and slow in many short ones, so numbers are gathered first.
 #[derive(Clone)]
 pub struct TraceHasher {
-    /// What was fed, as far as `len`; the rest is old.
-    bytes: Vec<u8>,
+    /// What was fed, as far as `len`, if it fits; the rest is old. An array, so that where fields of known lengths are fed one after
+    /// the other, their places need no check.
+    short: [u8; ROOM],
+    /// What was fed if it is longer than that.
+    long: Vec<u8>,
     len: usize,
 }
 
@@ -28,7 +31,7 @@ const ROOM: usize = 512;
 
 impl Default for TraceHasher {
     fn default() -> Self {
-        Self { bytes: vec![0; ROOM], len: 0 }
+        Self { short: [0; ROOM], long: Vec::new(), len: 0 }
     }
 }
 
@@ -71,8 +74,7 @@ impl TraceHasher {
     /// Feeds as many bytes as always, at once: quicker than one number after the other.
     #[inline]
     pub fn array<const N: usize>(&mut self, bytes: [u8; N]) {
-        // Room is made ahead: a check of bounds is all that is left of growing.
-        match self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut) {
+        match self.short.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut) {
             Some(place) => {
                 *place = bytes;
                 self.len += N;
@@ -110,10 +112,20 @@ impl TraceHasher {
     fn place(&mut self, len: usize) -> &mut [u8] {
         let start = self.len;
         self.len += len;
-        if self.len > self.bytes.len() {
-            self.bytes.resize(self.len.next_power_of_two(), 0);
+        if self.len > ROOM {
+            return self.place_in_long(start);
         }
-        &mut self.bytes[start..self.len]
+        &mut self.short[start..self.len]
+    }
+
+    #[cold]
+    fn place_in_long(&mut self, start: usize) -> &mut [u8] {
+        if let Some(short) = self.short.get(..start) {
+            self.long.clear();
+            self.long.extend_from_slice(short);
+        }
+        self.long.resize(self.len, 0);
+        &mut self.long[start..]
     }
 
     /// The hash of all that was fed so far.
@@ -132,7 +144,7 @@ impl TraceHasher {
 
     #[inline]
     fn fed(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
+        self.short.get(..self.len).unwrap_or(&self.long)
     }
 }
 

@@ -27,7 +27,12 @@ impl Packet<'_> {
     /// Length in bytes of the encoded packet: common header and padded chunks.
     #[inline]
     pub fn encoded_len(&self) -> usize {
-        COMMON_HEADER_LEN + self.chunks.iter().map(Chunk::padded_len).sum::<usize>()
+        COMMON_HEADER_LEN
+            + match self.chunks.as_slice() {
+                // As nearly all packets are.
+                [only] => only.padded_len(),
+                chunks => chunks.iter().map(Chunk::padded_len).sum(),
+            }
     }
 
     /// Writes the packet to the start of `buf`, without allocation; returns its length.

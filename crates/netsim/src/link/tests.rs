@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 use polypath_units::Fraction;
 use proptest::prelude::*;
 

@@ -1,8 +1,7 @@
 //! First in, first out; what finds no room is dropped.
 
-use std::collections::VecDeque;
-
 use super::{Limit, QueueLevel};
+use crate::ring::Ring;
 use crate::{DropCause, Ticket};
 
 /// A first-in-first-out queue that drops an arriving packet when it would exceed the limit.
@@ -13,7 +12,7 @@ use crate::{DropCause, Ticket};
 /// still fit.
 #[derive(Debug)]
 pub struct DropTail {
-    waiting: VecDeque<Ticket>,
+    waiting: Ring<Ticket>,
     bytes: u64,
     limit: Limit,
 }
@@ -21,7 +20,7 @@ pub struct DropTail {
 impl DropTail {
     /// An empty queue.
     pub fn new(limit: Limit) -> Self {
-        Self { waiting: VecDeque::new(), bytes: 0, limit }
+        Self { waiting: Ring::new(), bytes: 0, limit }
     }
 
     /// Appends a packet.

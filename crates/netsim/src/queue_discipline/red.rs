@@ -1,12 +1,11 @@
 //! Random early detection.
 
-use std::collections::VecDeque;
-
 use polypath_units::{BitRate, ByteCount, Duration, Fraction, Instant};
 use rand_core::Rng;
 
 use super::managed::{Admission, Waiting};
 use super::{EcnMarking, Limit, QueueLevel};
+use crate::ring::Ring;
 use crate::{DropCause, Stream, Streams};
 
 /// Random early detection (Floyd, Jacobson: Random Early Detection Gateways for Congestion Avoidance, 1993).
@@ -176,7 +175,7 @@ fn spread(probability: f64, count: u64) -> f64 {
 /// A first-in-first-out queue with random early detection.
 #[derive(Debug)]
 pub(crate) struct Red {
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     bytes: u64,
     config: RedConfig,
     curve: Curve,
@@ -198,7 +197,7 @@ impl Red {
             above_max: config.above_max,
         };
         Self {
-            waiting: VecDeque::new(),
+            waiting: Ring::new(),
             bytes: 0,
             config: *config,
             curve,

@@ -44,13 +44,15 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     pub(super) fn on_channel(&mut self, index: usize, key: Key) -> Option<PacketId> {
         let wire = &mut self.wires[index];
         if wire.armed != Some(key) {
+            self.events.remove_first();
             return None;
         }
         self.now = key.time;
         let sent = wire.channel.take_sent(key.time);
         wire.armed = wire.channel.next_key();
-        if let Some(next) = wire.armed {
-            self.events.push(next, Target::Channel(index as u32));
+        match wire.armed {
+            Some(next) => self.events.replace_first(next, Target::Channel(index as u32)),
+            None => self.events.remove_first(),
         }
         let node = wire.to;
         // Nothing was sent where packets can overtake and one only started.

@@ -155,20 +155,13 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// last event if `until` is [`Instant::FAR_FUTURE`], at which nothing happens.
     pub fn next_event(&mut self, until: Instant) -> Option<Event<F>> {
         let last = until.min(LAST_INSTANT);
-        while let Some((key, target)) = self.events.pop(last) {
-            match target {
-                Target::Channel(index) => {
-                    if let Some(packet) = self.on_channel(index as usize, key) {
-                        return self.hand_over(index as usize, packet);
-                    }
+        while let Some((key, target)) = self.events.first(last) {
+            if let Target::Channel(index) = target {
+                if let Some(packet) = self.on_channel(index as usize, key) {
+                    return self.hand_over(index as usize, packet);
                 }
-                Target::Timer(node) => {
-                    if self.on_timer(node, key) {
-                        return Some(Event::Timer { node: NodeId(node) });
-                    }
-                }
-                Target::Outage(index) => self.on_outage(index, key),
-                Target::Step(index) => self.on_step(index, key),
+            } else if let Some(node) = self.on_other(key, target) {
+                return Some(Event::Timer { node });
             }
         }
         if until != Instant::FAR_FUTURE {
@@ -351,6 +344,19 @@ impl<F: Frame, O: LinkObserver> World<F, O> {
     /// The observer.
     pub fn observer(&self) -> &O {
         &self.observer
+    }
+
+    /// An event has come that is not of a channel. Returns the node to be woken, if any.
+    #[inline(never)]
+    fn on_other(&mut self, key: Key, target: Target) -> Option<NodeId> {
+        self.events.remove_first();
+        match target {
+            Target::Timer(node) => return self.on_timer(node, key).then_some(NodeId(node)),
+            Target::Outage(index) => self.on_outage(index, key),
+            Target::Step(index) => self.on_step(index, key),
+            Target::Channel(_) => {}
+        }
+        None
     }
 
     /// An event of a node has come; whether the node is to be woken.

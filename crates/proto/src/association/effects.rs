@@ -118,12 +118,12 @@ impl Association {
     fn data_delivered(&mut self, cx: &mut Cx<'_>, id: PathId, delivered: Delivered) {
         let path = &mut self.paths[id];
         path.denied_since = None;
-        if path.reach.is_active() && path.errors == 0 {
+        if path.reach().is_active() && path.errors == 0 {
             // Nearly always: that it works is known.
             self.peer_answered(cx.now);
             return;
         }
-        if delivered == Delivered::Once || !path.reach.is_potentially_failed() {
+        if delivered == Delivered::Once || !path.reach().is_potentially_failed() {
             self.path_works(cx, id, Signal::DataAck);
         }
     }

@@ -7,7 +7,6 @@ use super::input::ArrivedPacket;
 use super::newcomers::Stranger;
 use super::output::To;
 use crate::config::{HandshakePaths, SackPath};
-use crate::paths::Path;
 use crate::paths::first_contact::InitTry;
 use crate::paths::heartbeat::{Inflow, Info, Purpose, SentHeartbeat};
 use crate::paths::newcomers::Location;
@@ -22,10 +21,10 @@ impl Association {
         let burst = u64::from(self.config.heartbeat_max_burst.max(1));
         let mut unconfirmed = 0;
         for path in self.paths.ids() {
-            if self.paths[path].reach.is_closed() {
+            if self.paths[path].reach().is_closed() {
                 continue;
             }
-            if self.paths[path].reach == Reach::Unconfirmed {
+            if self.paths[path].reach() == Reach::Unconfirmed {
                 let wait = self.config.policies.rto.initial * (unconfirmed / burst);
                 self.paths[path].heartbeat.due = Some(cx.now + wait);
                 unconfirmed += 1;
@@ -85,7 +84,7 @@ impl Association {
         if unanswered && self.suspects_paths() && self.transmitter.paths[path].flight > 0 {
             // T3 judges what becomes of both (RFC 7829 section 3.2 rule 6).
         } else if unanswered {
-            let before = self.paths[path].reach;
+            let before = self.paths[path].reach();
             let rtt = &mut self.transmitter.paths[path].rtt;
             let had_its_time = expired.is_some_and(|sent| cx.now.since(sent.at) >= rtt.rto());
             // A failed path is probed more often than by its timer while other paths work.
@@ -109,7 +108,7 @@ impl Association {
             if !self.state.is_connected() {
                 return;
             }
-            if before.is_potentially_failed() && !self.paths[path].reach.is_potentially_failed() {
+            if before.is_potentially_failed() && !self.paths[path].reach().is_potentially_failed() {
                 return self.schedule_heartbeat(cx, path);
             }
         } else if flow != Inflow::Silent && self.is_in_use(cx.now, path) && !self.waits_for_paths()
@@ -129,8 +128,8 @@ impl Association {
     /// go nowhere, no timer but these would ever show that the peer is gone.
     fn counts_for_association(&self, path: PathId) -> bool {
         let others_work =
-            self.paths.iter().any(|other| other.id != path && other.reach.is_active());
-        let reach = self.paths[path].reach;
+            self.paths.iter().any(|other| other.id != path && other.reach().is_active());
+        let reach = self.paths[path].reach();
         reach.is_confirmed() && !reach.is_potentially_failed() && !others_work
             || self.paths.usable().is_empty()
     }
@@ -141,7 +140,7 @@ impl Association {
         if !self.suspects_paths() || !self.state.may_send_data() {
             return;
         }
-        match self.paths[path].reach {
+        match self.paths[path].reach() {
             Reach::PotentiallyFailed => self.send_heartbeat(cx, path),
             now @ Reach::Inactive(_) if now != before => {
                 self.paths[path].heartbeat.outstanding = None;
@@ -156,10 +155,9 @@ impl Association {
         if !self.state.may_send_data() {
             return;
         }
-        for path in self.paths.ids() {
-            let Path { reach, heartbeat, .. } = &self.paths[path];
-            let failed = matches!(reach, Reach::Inactive(_)) && !reach.is_closed();
-            if failed && heartbeat.due.is_none() {
+        for path in self.paths.inactive().iter() {
+            let is_closed = self.paths[path].reach().is_closed();
+            if !is_closed && self.paths[path].heartbeat.due.is_none() {
                 self.schedule_heartbeat(cx, path);
             }
         }
@@ -168,14 +166,14 @@ impl Association {
     /// Until when nothing may go to an address that the peer has added and that has not answered.
     fn waits_for_trial(&self, id: PathId) -> Option<Instant> {
         let path = &self.paths[id];
-        if path.reach.is_confirmed() { None } else { self.trial_over_until(path.remote) }
+        if path.reach().is_confirmed() { None } else { self.trial_over_until(path.remote) }
     }
 
     /// An address that the peer has added has not answered. Whether nothing more is sent there for now.
     #[cold]
     fn is_trial_over(&mut self, cx: &mut Cx<'_>, id: PathId) -> bool {
         let is_last = self.paths.usable().is_empty();
-        if !is_last && self.paths[id].reach == Reach::Unconfirmed {
+        if !is_last && self.paths[id].reach() == Reach::Unconfirmed {
             self.lose_path(cx, id, Signal::Refused);
         }
         !self.retry_trial(cx.now, id, is_last)
@@ -185,9 +183,9 @@ impl Association {
     /// network of ours, that no heartbeat has confirmed. Any host with that address here is another one.
     fn is_hopeless(&self, id: PathId) -> bool {
         let path = &self.paths[id];
-        path.reach == Reach::Inactive(Reason::NeverConfirmed)
+        path.reach() == Reach::Inactive(Reason::NeverConfirmed)
             && is_private(path.remote)
-            && self.paths.iter().any(|it| it.reach.is_confirmed() && !is_private(it.remote))
+            && self.paths.iter().any(|it| it.reach().is_confirmed() && !is_private(it.remote))
     }
 
     /// Whether data went out on the path since the last heartbeat timer.
@@ -195,8 +193,8 @@ impl Association {
         let (path, sending) = (&self.paths[id], &self.transmitter.paths[id]);
         let rto = sending.rtt.rto();
         let interval = self.heartbeat_interval(id).unwrap_or(Duration::ZERO) + rto;
-        path.reach.is_active() && sending.flight > 0
-            || path.reach.is_active()
+        path.reach().is_active() && sending.flight > 0
+            || path.reach().is_active()
                 && path.denied_since.is_none()
                 && sending.last_data_sent.is_some_and(|last| now.since(last) < interval)
     }
@@ -228,7 +226,7 @@ impl Association {
     /// Sends a heartbeat within an RTO to test the path, unless data does.
     pub(super) fn ask_soon(&mut self, now: Instant, id: PathId) {
         let path = &mut self.paths[id];
-        if path.reach.is_active() {
+        if path.reach().is_active() {
             path.heartbeat.not_after(now + self.transmitter.paths[id].rtt.rto());
         }
     }
@@ -250,15 +248,15 @@ impl Association {
             self.paths[id].heartbeat.due = Some(until);
             return;
         }
-        let waits = self.left_init_unanswered(id) && self.paths[id].reach.is_active();
+        let waits = self.left_init_unanswered(id) && self.paths[id].reach().is_active();
         let rto = self.transmitter.paths[id].rtt.rto();
         let interval = self.heartbeat_interval(id);
         let path = &mut self.paths[id];
         let is_soon = waits
             || path.denied_since.is_some()
-            || path.heartbeat.is_silent() && path.reach.is_active()
+            || path.heartbeat.is_silent() && path.reach().is_active()
             || matches!(
-                path.reach,
+                path.reach(),
                 Reach::Unconfirmed | Reach::PotentiallyFailed | Reach::Inactive(Reason::Refused)
             );
         path.heartbeat.due = match interval {
@@ -268,7 +266,7 @@ impl Association {
                 let span = rto.as_nanos().max(1);
                 Some(cx.now + interval + rto / 2 + Duration::from_nanos(cx.rng.next_u64() % span))
             }
-            None if path.heartbeat.outstanding.is_some() || !path.reach.is_active() => {
+            None if path.heartbeat.outstanding.is_some() || !path.reach().is_active() => {
                 Some(cx.now + rto)
             }
             None => None,
@@ -288,7 +286,7 @@ impl Association {
         arrival: &ArrivedPacket<'_>,
     ) {
         let came_on = arrival.path;
-        if self.paths[came_on].reach.is_gone() {
+        if self.paths[came_on].reach().is_gone() {
             return;
         }
         let to = match arrival.stranger {

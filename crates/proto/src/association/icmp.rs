@@ -136,7 +136,7 @@ impl Association {
             _ => Quoted::Tagged,
         };
         // One that was not confirmed yet may well work: its own messages will tell.
-        let may_work = |other: &Path| !matches!(other.reach, Reach::Inactive(_));
+        let may_work = |other: &Path| !matches!(other.reach(), Reach::Inactive(_));
         let others_may_work = self.paths.iter().any(|other| other.id != id && may_work(other));
         let standing = self.standing(cx.now, id);
         match judge(View { quoted, standing, others_may_work }) {
@@ -170,7 +170,7 @@ impl Association {
                 Standing::Confirmed
             }
             _ if now < *path.denied_since.get_or_insert(now) + PATIENCE => Standing::Busy,
-            _ if !path.reach.is_confirmed() => Standing::Unconfirmed,
+            _ if !path.reach().is_confirmed() => Standing::Unconfirmed,
             _ => Standing::Confirmed,
         }
     }

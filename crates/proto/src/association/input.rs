@@ -276,7 +276,8 @@ impl Association {
         }
         let Some(receiver) = self.state.receiver_mut() else { return };
         receiver.simulate_reneging(cx.rng);
-        receiver.end_packet(cx.now, path, self.tuning.path_delay(path, &self.config));
+        let delay = self.tuning.used().and_then(|own| own.path_delay(path, &self.config));
+        receiver.end_packet(cx.now, path, delay);
         if receiver.adapts_buffer() {
             receiver.adapt_buffer(cx.now, self.transmitter.paths.times(&self.paths));
         }

@@ -112,7 +112,7 @@ impl Association {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
         let never_used = Reach::Inactive(Reason::NeverConfirmed);
         let is_open = |reach: Reach| !reach.is_gone() && reach != never_used;
-        let open = self.paths.iter().filter(|path| is_open(path.reach));
+        let open = self.paths.iter().filter(|path| is_open(path.reach()));
         self.path_of_guest(place, number).is_some()
             || open.count() < limit && self.paths.len() < PathSet::CAPACITY
     }
@@ -124,7 +124,7 @@ impl Association {
         let own = ours().find(|path| path.peer_number == Some(number));
         let unused =
             |reach| matches!(reach, Reach::Unconfirmed | Reach::Inactive(Reason::NeverConfirmed));
-        let free = || ours().find(|path| unused(path.reach) && path.peer_number.is_none());
+        let free = || ours().find(|path| unused(path.reach()) && path.peer_number.is_none());
         own.or_else(free).map(|path| path.id)
     }
 
@@ -173,7 +173,7 @@ impl Association {
         transmitter.on_path_lost(&mut send_cx, id);
         self.apply_effects(cx);
         let path = &mut self.paths[id];
-        let was_confirmed = path.reach.is_confirmed();
+        let was_confirmed = path.reach().is_confirmed();
         let left = core::mem::replace(&mut path.remote, proved.place.remote);
         path.encapsulation = proved.place.encapsulation;
         path.denied_since = None;
@@ -255,7 +255,7 @@ impl Association {
     /// Queues a HEARTBEAT with the invitation, while the peer does not have it, and with a proof, if the peer has invited.
     #[cold]
     pub(super) fn queue_join_heartbeat(&mut self, id: PathId, info: &[u8]) {
-        let is_confirmed = self.paths[id].reach.is_confirmed();
+        let is_confirmed = self.paths[id].reach().is_confirmed();
         let tag = self.state.peer_tag().unwrap_or(0);
         let Some(join) = &mut self.join else { return };
         let proof = join.prove(id.0, tag);
@@ -282,12 +282,12 @@ impl Association {
         if let Some(number) = join.check(info, tag) {
             path.peer_number = Some(number);
         }
-        if !path.reach.is_confirmed() || !join.accept_invitation(info) {
+        if !path.reach().is_confirmed() || !join.accept_invitation(info) {
             return;
         }
         // The peer may not know where other paths begin, and data may be about to take them; and it learns their numbers.
         for id in self.paths.ids() {
-            if !self.paths[id].reach.is_closed() {
+            if !self.paths[id].reach().is_closed() {
                 self.paths[id].heartbeat.expire();
                 self.send_heartbeat(cx, id);
             }

@@ -158,7 +158,7 @@ impl Association {
     /// [`SendError::NoSuchPath`] if the path does not exist, or [`SendError::Closed`] if the association is not
     /// established or is shutting down.
     pub fn request_heartbeat(&mut self, cx: &mut Cx<'_>, path: PathId) -> Result<(), SendError> {
-        if self.paths.get(path).is_none_or(|it| it.reach.is_closed()) {
+        if self.paths.get(path).is_none_or(|it| it.reach().is_closed()) {
             return Err(SendError::NoSuchPath);
         }
         if !self.state.may_send_data() {
@@ -179,7 +179,7 @@ impl Association {
     }
 
     fn heartbeats_changed(&mut self, cx: &mut Cx<'_>, path: PathId) {
-        if self.state.may_send_data() && !self.paths[path].reach.is_closed() {
+        if self.state.may_send_data() && !self.paths[path].reach().is_closed() {
             self.schedule_heartbeat(cx, path);
         }
     }
@@ -216,7 +216,8 @@ impl Association {
     #[inline]
     pub(super) fn traffic(&self, path: PathId) -> TrafficMarks {
         let all = self.config.traffic();
-        self.tuning.path(path).map_or(all, |own| TrafficMarks {
+        let own = self.tuning.used().and_then(|tuning| tuning.path(path));
+        own.map_or(all, |own| TrafficMarks {
             dscp: own.dscp.unwrap_or(all.dscp),
             flow_label: own.ipv6_flow_label.unwrap_or(all.flow_label),
         })
@@ -247,7 +248,7 @@ impl Association {
 
     #[inline]
     pub(super) fn autoclose_due(&self) -> Option<Instant> {
-        Some(self.tuning.autoclose.as_ref()?.due())
+        Some(self.tuning.used()?.autoclose.as_ref()?.due())
     }
 
     /// Checks whether there is user data.

@@ -48,7 +48,7 @@ impl Association {
     fn some_path_works(&self, silent: PathId) -> bool {
         self.paths
             .iter()
-            .any(|path| path.id != silent && path.reach.is_active() && path.errors == 0)
+            .any(|path| path.id != silent && path.reach().is_active() && path.errors == 0)
     }
 
     /// Whether heartbeats are to find out that a path works again.
@@ -64,7 +64,7 @@ impl Association {
         }
         for (path, sending) in self.paths.iter_mut().zip(self.transmitter.paths.iter()) {
             let rto = sending.rtt.rto_without_backoff();
-            if !path.reach.is_closed()
+            if !path.reach().is_closed()
                 && let Some(pause) = self.outage.pause(now, rto, interval)
             {
                 path.heartbeat.not_after(now + pause);
@@ -79,7 +79,7 @@ impl Association {
         let sends =
             self.transmitter.paths.iter().any(|path| path.last_data_sent.is_some_and(is_recent));
         let has_failed = matches!(
-            self.paths[id].reach,
+            self.paths[id].reach(),
             Reach::PotentiallyFailed | Reach::Inactive(Reason::Timeouts)
         );
         if self.config.policies.failover.outage_probe_interval.is_some() && has_failed && sends {
@@ -127,7 +127,7 @@ impl Association {
     /// direction, too; not again before that can be answered.
     #[inline]
     pub(super) fn heard_over(&mut self, cx: &mut Cx<'_>, id: PathId) {
-        if self.paths.get(id).is_some_and(|path| !path.reach.is_active()) {
+        if self.paths.get(id).is_some_and(|path| !path.reach().is_active()) {
             self.probe_revived(cx, id);
         }
     }
@@ -142,7 +142,7 @@ impl Association {
     /// A heartbeat asks whether the path works, unless one that is under way may still be answered.
     pub(super) fn ask_whether_there(&mut self, cx: &mut Cx<'_>, id: PathId) {
         if self.state.may_send_data()
-            && self.paths[id].reach.is_confirmed()
+            && self.paths[id].reach().is_confirmed()
             && self.asked_until(cx.now, id).is_none()
         {
             self.probe_now(cx, id);
@@ -157,8 +157,8 @@ impl Association {
         }
         for id in self.paths.ids() {
             let path = &self.paths[id];
-            let is_silent = !path.reach.is_active() || path.errors > 0;
-            if !is_silent || path.reach.is_closed() {
+            let is_silent = !path.reach().is_active() || path.errors > 0;
+            if !is_silent || path.reach().is_closed() {
                 continue;
             }
             match self.asked_until(cx.now, id) {

@@ -125,7 +125,7 @@ impl Association {
 
     /// The path for the answer to a chunk that arrived on `came_on`: back to its source (RFC 9260 section 6.4).
     pub(super) fn answer_path(&self, came_on: PathId) -> PathId {
-        if self.paths[came_on].reach.is_active() { came_on } else { self.paths.best() }
+        if self.paths[came_on].reach().is_active() { came_on } else { self.paths.best() }
     }
 
     /// Builds the next packet in place.
@@ -181,7 +181,7 @@ impl Association {
             && !self.transmitter.forward.is_due()
             && !self.transmitter.is_peer_window_closed()
             && self.mtu_work.is_settled()
-            && !self.paths.iter().any(|path| matches!(path.reach, Reach::Inactive(_)))
+            && self.paths.inactive().is_empty()
     }
 
     /// Fills a packet with what comes first. Each kind is checked only if it is possible.
@@ -324,7 +324,7 @@ impl Association {
         while let Some(Control { chunk, to, .. }) = self.control.front() {
             let unless_confirmed = |path: PathId| {
                 let path = &self.paths[path];
-                (!path.reach.is_confirmed()).then_some(path.remote)
+                (!path.reach().is_confirmed()).then_some(path.remote)
             };
             let doubtful = match *to {
                 To::Path(path) if may_carry(&self.paths, path, chunk) => unless_confirmed(path),
@@ -468,7 +468,7 @@ impl Association {
     /// the only sign of a path that works.
     fn sack_return_path(&self) -> PathId {
         let active =
-            |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach.is_active());
+            |path: &PathId| self.paths.get(*path).is_some_and(|path| path.reach().is_active());
         let last = self.state.receiver().and_then(Receiver::sack_path);
         let last = last.filter(active);
         let chosen = match self.config.policies.sack_path {
@@ -482,15 +482,14 @@ impl Association {
     fn revived_path(&self) -> Option<PathId> {
         let last = self.state.receiver().and_then(Receiver::sack_path);
         let is_confirmed =
-            |path: &PathId| self.paths.get(*path).is_some_and(|p| p.reach.is_confirmed());
-        let some_is_active = self.paths.iter().any(|path| path.reach.is_active());
-        last.filter(|path| !some_is_active && is_confirmed(path))
+            |path: &PathId| self.paths.get(*path).is_some_and(|p| p.reach().is_confirmed());
+        last.filter(|path| self.paths.active().is_empty() && is_confirmed(path))
     }
 
     #[inline(never)]
     fn chosen_sack_path(&self, policy: SackPath, last: Option<PathId>) -> Option<PathId> {
         let sources = self.state.receiver().map_or(PathSet::EMPTY, Receiver::sources);
-        let active = self.paths.iter().filter(|path| path.reach.is_active());
+        let active = self.paths.iter().filter(|path| path.reach().is_active());
         let candidates: SmallVec<[sack_path::SackCandidate; 8]> = active
             .map(|path| sack_path::SackCandidate {
                 index: path.id.0,
@@ -591,7 +590,7 @@ fn may_carry(paths: &PathBook, path: PathId, chunk: &Chunk<'_>) -> bool {
             | Chunk::Abort(_)
             | Chunk::AsconfAck(_)
     );
-    paths.get(path).is_some_and(|path| match path.reach {
+    paths.get(path).is_some_and(|path| match path.reach() {
         // It announces the address to the peer, and answers a peer that knows it already.
         Reach::Inactive(Reason::Unannounced) => {
             matches!(chunk, Chunk::Asconf(_) | Chunk::HeartbeatAck(_))

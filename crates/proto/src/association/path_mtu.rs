@@ -65,8 +65,9 @@ impl Association {
     /// What a path's reachability means for its MTU.
     pub(super) fn follow_reachability(&mut self, id: PathId) {
         let path = &mut self.paths[id];
+        let reach = path.reach();
         let Some(plpmtu) = &mut path.plpmtu else { return };
-        match path.reach {
+        match reach {
             Reach::Active => plpmtu.connect(),
             Reach::PotentiallyFailed => plpmtu.pause(),
             Reach::Inactive(Reason::Timeouts) => plpmtu.fail(),

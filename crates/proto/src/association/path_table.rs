@@ -73,7 +73,7 @@ impl Association {
             .map(|path| ((path.local, path.remote), path.init, path.counters))
             .collect();
         let count = pairs.len().min(limit);
-        self.paths.clear(count);
+        self.paths.clear();
         self.transmitter.paths.clear(count);
         for (local, remote) in pairs.into_iter().take(limit) {
             let id = PathId(self.paths.len() as u8);
@@ -92,7 +92,7 @@ impl Association {
     /// Marks the path on which the handshake went as confirmed.
     pub(super) fn confirm_handshake_pair(&mut self, local: IpAddr, remote: IpAddr) -> PathId {
         let Some(path) = self.paths.find(local, remote) else { return PathId(0) };
-        self.paths[path].reach = Reach::Active;
+        self.paths.set_reach(path, Reach::Active);
         path
     }
 
@@ -207,7 +207,7 @@ impl Association {
     pub(super) fn close_paths_from(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
         for id in self.paths.ids() {
             let path = &self.paths[id];
-            if path.local == address && path.reach != Reach::Inactive(Reason::NoLocalAddress) {
+            if path.local == address && path.reach() != Reach::Inactive(Reason::NoLocalAddress) {
                 self.lose_path(cx, id, Signal::LocalAddressGone);
                 self.paths[id].heartbeat = Default::default();
                 let (transmitter, mut send_cx) = self.sending(cx);
@@ -222,14 +222,14 @@ impl Association {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
         for (local, remote) in self.wanted_pairs(added) {
             let same = |path: &&Path| path.local == local && path.remote == remote.address;
-            let known = self.paths.iter().find(same).map(|path| (path.id, path.reach));
+            let known = self.paths.iter().find(same).map(|path| (path.id, path.reach()));
             if known.is_some_and(|(_, reach)| !reach.is_gone()) {
                 continue;
             }
-            let open = || self.paths.iter().filter(|path| !path.reach.is_gone());
+            let open = || self.paths.iter().filter(|path| !path.reach().is_gone());
             // Addresses that never answered need no path.
             let never_used = Reach::Inactive(Reason::NeverConfirmed);
-            let serving = || open().filter(|path| path.reach != never_used);
+            let serving = || open().filter(|path| path.reach() != never_used);
             let served = serving().any(|path| path.local == local)
                 && serving().any(|path| path.remote == remote.address);
             let serves_pairs =
@@ -258,7 +258,7 @@ impl Association {
     fn wanted_pairs(&self, added: Option<NewRemote>) -> SmallVec<[(IpAddr, PeerAddress); 4]> {
         let mut peer: SmallVec<[PeerAddress; 4]> = SmallVec::new();
         for path in self.paths.iter() {
-            let is_its = path.reach != Reach::Inactive(Reason::NoRemoteAddress);
+            let is_its = path.reach() != Reach::Inactive(Reason::NoRemoteAddress);
             if is_its && peer.iter().all(|known| known.address != path.remote) {
                 peer.push(PeerAddress { address: path.remote, encapsulation: path.encapsulation });
             }
@@ -273,7 +273,7 @@ impl Association {
         let local = &self.identity.local_addresses;
         let gone = Reach::Inactive(Reason::NoLocalAddress);
         let back =
-            self.paths.iter().filter(|path| path.reach == gone && local.contains(&path.local));
+            self.paths.iter().filter(|path| path.reach() == gone && local.contains(&path.local));
         wanted.extend(back.map(|path| {
             let encapsulation = path.encapsulation;
             (path.local, PeerAddress { address: path.remote, encapsulation })
@@ -285,7 +285,7 @@ impl Association {
     /// Where identifiers of paths are used up: that of a path to an address which the peer has deleted, or to this one from an address
     /// that is gone. A host that moves all the time must not run out of paths.
     pub(super) fn reusable(&self, remote: IpAddr) -> Option<PathId> {
-        let gone = |path: &&Path| match path.reach {
+        let gone = |path: &&Path| match path.reach() {
             Reach::Inactive(Reason::NoRemoteAddress) => true,
             Reach::Inactive(Reason::NoLocalAddress) => path.remote == remote,
             _ => false,
@@ -304,16 +304,17 @@ impl Association {
         let sharers = self.paths.sharers(&self.config.policies, id);
         sending.reset_cwnd(&self.config, self.transmitter.advertised_window, sharers);
         if self.is_unannounced(local) {
-            path.reach = Reach::Inactive(Reason::Unannounced);
+            path = path.unannounced();
         }
-        let waits = path.reach.is_closed();
+        let waits = path.reach().is_closed();
         if id.index() < self.paths.len() {
             // Counters and rank continue; measurements of the old attachment do not.
             let (old, old_sending) = (&mut self.paths[id], &mut self.transmitter.paths[id]);
             (path.counters, path.suspicion) = (old.counters, mem::take(&mut old.suspicion));
             sending.counters = mem::take(&mut old_sending.counters);
             sending.transmission_rank = old_sending.transmission_rank;
-            (self.paths[id], self.transmitter.paths[id]) = (path, sending);
+            self.paths.replace(path);
+            self.transmitter.paths[id] = sending;
         } else {
             self.paths.push(path);
             self.transmitter.paths.push(sending);

@@ -31,11 +31,11 @@ impl Association {
     /// Counts a timeout or an unanswered heartbeat against the path only, and ends an association that has too many.
     pub(super) fn count_heartbeat_error(&mut self, cx: &mut Cx<'_>, id: PathId) {
         let thresholds = self.thresholds(id);
-        let path = &mut self.paths[id];
-        path.errors += 1;
-        let transition = path.reach.on(Signal::Timeout(path.errors), thresholds);
+        self.paths[id].errors += 1;
+        let timeouts = Signal::Timeout(self.paths[id].errors);
+        let transition = self.paths.signal(id, timeouts, thresholds);
         if transition == Transition::Failed {
-            path.suspicion.failed_at = Some(cx.now);
+            self.paths[id].suspicion.failed_at = Some(cx.now);
         }
         self.path_changed(cx, id, transition);
         self.give_up_primary(id);
@@ -51,12 +51,12 @@ impl Association {
         let path = &mut self.paths[id];
         path.errors = 0;
         path.heartbeat.expired = None;
-        let transition = path.reach.on(sign, thresholds);
+        let remote = path.remote;
+        let transition = self.paths.signal(id, sign, thresholds);
         if transition == Transition::None {
             return;
         }
         if transition == Transition::Confirmed {
-            let remote = path.remote;
             self.trial_passed(remote);
             self.notices.push_back(Notice::PeerAddressConfirmed(remote));
         }
@@ -75,7 +75,7 @@ impl Association {
     /// The system cannot send on the path any more.
     pub(super) fn lose_path(&mut self, cx: &mut Cx<'_>, id: PathId, why: Signal) -> Transition {
         let thresholds = self.thresholds(id);
-        let transition = self.paths[id].reach.on(why, thresholds);
+        let transition = self.paths.signal(id, why, thresholds);
         self.path_changed(cx, id, transition);
         transition
     }
@@ -100,13 +100,12 @@ impl Association {
             suspicion.since = Some(cx.now);
         }
         if self.config.policies.failover.all_pf == AllPf::MakeActive
-            && !self.paths.iter().any(|path| path.reach.is_active())
+            && self.paths.active().is_empty()
             && let Some(chosen) = self.paths.least_suspect()
         {
             let thresholds = self.thresholds(id);
-            let path = &mut self.paths[chosen];
-            path.errors = 0;
-            path.reach.on(Signal::Chosen, thresholds);
+            self.paths[chosen].errors = 0;
+            self.paths.signal(chosen, Signal::Chosen, thresholds);
             let change = PathChange::Available;
             self.events.push(Event::Path { path: chosen, change });
             self.report_reachability(cx, chosen);
@@ -144,8 +143,8 @@ impl Association {
     fn account_each_suspicion(&mut self, now: Instant) {
         let (mut active, mut suspected) = (false, false);
         for path in self.paths.iter_mut() {
-            let is_suspect = path.reach.is_potentially_failed();
-            active |= path.reach.is_active();
+            let is_suspect = path.reach().is_potentially_failed();
+            active |= path.reach().is_active();
             suspected |= is_suspect;
             if is_suspect {
                 path.suspicion.time.look(now, Condition::Holds);

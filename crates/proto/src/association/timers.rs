@@ -279,7 +279,7 @@ impl Association {
 
     /// T3-rtx expired (RFC 9260 section 6.3.3).
     fn t3_expired(&mut self, cx: &mut Cx<'_>, id: PathId, groups: &mut Option<GroupViews>) {
-        let before = self.paths[id].reach;
+        let before = self.paths[id].reach();
         let lowest = self.transmitter.lowest_on(id);
         let (transmitter, mut send_cx) = self.sending(cx);
         let groups = groups.get_or_insert_with(|| transmitter.group_views(&send_cx));

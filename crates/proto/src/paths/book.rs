@@ -1,12 +1,12 @@
 //! The paths of an association.
 
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 use core::net::IpAddr;
 use core::ops::{Index, IndexMut};
 
 use super::Path;
 use super::failover::{self, Suspect};
-use super::reach::Reach;
+use super::reach::{Reach, Signal, Thresholds, Transition};
 use crate::config::Policies;
 use crate::congestion::window;
 use crate::types::PathSet;
@@ -16,7 +16,12 @@ use crate::{Encapsulation, PathId};
 /// counters remain.
 #[derive(Debug)]
 pub(crate) struct PathBook {
-    paths: Vec<Path>,
+    /// Not a vector, which takes more memory: few associations ever get another path.
+    paths: Box<[Path]>,
+    /// The active ones. `note_reach` keeps both sets.
+    active: PathSet,
+    /// The inactive ones.
+    inactive: PathSet,
     /// The primary path (RFC 9260 section 6.4).
     pub(crate) primary: PathId,
     /// Consecutive timeouts over all paths.
@@ -25,7 +30,13 @@ pub(crate) struct PathBook {
 
 impl Default for PathBook {
     fn default() -> Self {
-        Self { paths: Vec::new(), primary: PathId(0), errors: 0 }
+        Self {
+            paths: Box::default(),
+            active: PathSet::EMPTY,
+            inactive: PathSet::EMPTY,
+            primary: PathId(0),
+            errors: 0,
+        }
     }
 }
 
@@ -34,17 +45,70 @@ impl PathBook {
         self.paths.len()
     }
 
-    /// Adds a path. Takes memory for no more than that: few associations ever get another.
+    /// Adds a path.
     pub(crate) fn push(&mut self, path: Path) {
         debug_assert_eq!(path.id.index(), self.paths.len());
-        self.paths.reserve_exact(1);
-        self.paths.push(path);
+        let id = path.id;
+        let mut paths = core::mem::take(&mut self.paths).into_vec();
+        paths.reserve_exact(1);
+        paths.push(path);
+        self.paths = paths.into_boxed_slice();
+        self.note_reach(id);
     }
 
-    /// Empties the table, for `count` paths.
-    pub(crate) fn clear(&mut self, count: usize) {
-        self.paths.clear();
-        self.paths.reserve_exact(count);
+    /// Puts another path in the place of one.
+    pub(crate) fn replace(&mut self, path: Path) {
+        let id = path.id;
+        self.paths[id.index()] = path;
+        self.note_reach(id);
+    }
+
+    /// A path has that reachability from now on.
+    pub(crate) fn set_reach(&mut self, id: PathId, reach: Reach) {
+        self.paths[id.index()].reach = reach;
+        self.note_reach(id);
+    }
+
+    /// Something happened on a path.
+    pub(crate) fn signal(
+        &mut self,
+        id: PathId,
+        signal: Signal,
+        thresholds: Thresholds,
+    ) -> Transition {
+        let transition = self.paths[id.index()].reach.on(signal, thresholds);
+        self.note_reach(id);
+        transition
+    }
+
+    fn note_reach(&mut self, id: PathId) {
+        let (path, reach) = (PathSet::of(id), self.paths[id.index()].reach);
+        self.active = self.active.without(path);
+        self.active.insert_if(id, reach.is_active());
+        self.inactive = self.inactive.without(path);
+        self.inactive.insert_if(id, matches!(reach, Reach::Inactive(_)));
+    }
+
+    /// The active paths.
+    #[inline]
+    pub(crate) fn active(&self) -> PathSet {
+        let is_active = |path: &&Path| path.reach.is_active();
+        debug_assert_eq!(self.active, self.iter().filter(is_active).map(|it| it.id).collect());
+        self.active
+    }
+
+    /// The inactive paths.
+    #[inline]
+    pub(crate) fn inactive(&self) -> PathSet {
+        let is_inactive = |path: &&Path| matches!(path.reach, Reach::Inactive(_));
+        debug_assert_eq!(self.inactive, self.iter().filter(is_inactive).map(|it| it.id).collect());
+        self.inactive
+    }
+
+    /// Empties the table.
+    pub(crate) fn clear(&mut self) {
+        self.paths = Box::default();
+        (self.active, self.inactive) = (PathSet::EMPTY, PathSet::EMPTY);
     }
 
     pub(crate) fn get(&self, id: PathId) -> Option<&Path> {
@@ -93,10 +157,16 @@ impl PathBook {
         remote: &IpAddr,
         encapsulation: Encapsulation,
     ) -> Option<PathId> {
-        let same = |path: &&Path| {
-            path.local == *local && path.remote == *remote && path.encapsulation == encapsulation
-        };
-        self.iter().find(same).map(|path| path.id)
+        // By index: an iterator counts the paths, which are large, by a division.
+        let mut index = 0;
+        while let Some(path) = self.paths.get(index) {
+            if path.local == *local && path.remote == *remote && path.encapsulation == encapsulation
+            {
+                return Some(path.id);
+            }
+            index += 1;
+        }
+        None
     }
 
     /// Paths that can carry data: the active ones; with none of them the best of the potentially failed; with none
@@ -104,20 +174,14 @@ impl PathBook {
     /// 8.2; RFC 7829 section 4.1).
     #[inline]
     pub(crate) fn usable(&self) -> PathSet {
-        let mut active = PathSet::EMPTY;
-        // By index: an iterator counts the paths, which are large, by a division.
-        let mut index = 0;
-        while let Some(path) = self.paths.get(index) {
-            active.insert_if(path.id, path.reach.is_active());
-            index += 1;
-        }
+        let active = self.active();
         if active.is_empty() { self.stand_ins() } else { active }
     }
 
     /// Whether any path can carry data.
     #[inline]
     pub(crate) fn has_usable(&self) -> bool {
-        self.paths.iter().any(|path| path.reach.is_active()) || !self.stand_ins().is_empty()
+        !self.active().is_empty() || !self.stand_ins().is_empty()
     }
 
     /// Paths that can carry data while none is active.
@@ -175,5 +239,53 @@ impl Index<PathId> for PathBook {
 impl IndexMut<PathId> for PathBook {
     fn index_mut(&mut self, id: PathId) -> &mut Path {
         &mut self.paths[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::Ipv4Addr;
+
+    use super::super::reach::Reason;
+    use super::*;
+    use crate::config::AssociationConfig;
+
+    fn path(id: u8) -> Path {
+        let [local, remote] = [1, 2].map(|host| IpAddr::V4(Ipv4Addr::new(10, 0, id, host)));
+        Path::new(
+            PathId(id),
+            local,
+            remote,
+            Encapsulation::None,
+            1500,
+            &AssociationConfig::default(),
+        )
+    }
+
+    /// The active and the inactive paths.
+    fn sets(book: &PathBook) -> [u32; 2] {
+        [book.active(), book.inactive()].map(|set| set.iter().map(|path| 1 << path.0).sum())
+    }
+
+    #[test]
+    fn sets_of_paths_follow_whatever_changes_their_reachability() {
+        let mut book = PathBook::default();
+        (0..3).for_each(|id| book.push(path(id)));
+        assert_eq!(sets(&book), [0, 0]);
+        book.set_reach(PathId(0), Reach::Active);
+        book.set_reach(PathId(2), Reach::Active);
+        assert_eq!(sets(&book), [0b101, 0]);
+        let thresholds = Thresholds { potentially_failed: Some(0), failed: 1 };
+        assert_eq!(book.signal(PathId(2), Signal::Timeout(1), thresholds), Transition::Suspected);
+        assert_eq!(sets(&book), [0b001, 0]);
+        assert_eq!(book.signal(PathId(2), Signal::Timeout(2), thresholds), Transition::Failed);
+        assert_eq!(sets(&book), [0b001, 0b100]);
+        book.replace(path(0).unannounced());
+        assert_eq!(book[PathId(0)].reach(), Reach::Inactive(Reason::Unannounced));
+        assert_eq!(sets(&book), [0, 0b101]);
+        book.replace(path(2));
+        assert_eq!(sets(&book), [0, 0b001]);
+        book.clear();
+        assert_eq!(sets(&book), [0, 0]);
     }
 }

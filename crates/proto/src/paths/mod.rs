@@ -22,7 +22,7 @@ use crate::{Encapsulation, Instant, PathId, PathStatus};
 use first_contact::InitTry;
 use heartbeat::Heartbeat;
 use plpmtu::{Plpmtu, SizeLimits};
-use reach::Reach;
+use reach::{Reach, Reason};
 use stopwatch::Stopwatch;
 
 /// One path of an association: its addresses, its reachability and what watches that.
@@ -34,7 +34,8 @@ pub(crate) struct Path {
     pub(crate) encapsulation: Encapsulation,
     /// Its number at the peer, where the peer has proved it.
     pub(crate) peer_number: Option<u8>,
-    pub(crate) reach: Reach,
+    /// Changed by the book, which keeps sets of it.
+    reach: Reach,
     /// Consecutive timeouts and unanswered heartbeats.
     pub(crate) errors: u32,
     pub(crate) suspicion: Lazy<Suspicion>,
@@ -132,6 +133,17 @@ impl Path {
         path
     }
 
+    /// The same path while the peer does not know its local address.
+    pub(crate) fn unannounced(self) -> Self {
+        Self { reach: Reach::Inactive(Reason::Unannounced), ..self }
+    }
+
+    /// Whether it works.
+    #[inline]
+    pub(crate) fn reach(&self) -> Reach {
+        self.reach
+    }
+
     /// Bytes of IP and UDP before each SCTP packet; those of another lower layer do not count.
     pub(crate) fn headers(&self) -> u32 {
         headers(self.remote, self.encapsulation)
@@ -150,18 +162,18 @@ impl Path {
 
     /// Whether messages are cut to fit this path: where MTUs are probed, not before it works and not when it has failed.
     pub(crate) fn bounds_fragments(&self) -> bool {
-        let has_failed = matches!(self.reach, Reach::Inactive(_));
+        let has_failed = matches!(self.reach(), Reach::Inactive(_));
         self.plpmtu.as_ref().is_none_or(|plpmtu| plpmtu.mtu().is_some() && !has_failed)
     }
 
     /// Whether the path is not in doubt, so that an answer over it proves nothing new.
     #[inline]
     pub(crate) fn is_beyond_doubt(&self) -> bool {
-        self.reach.is_active() && self.errors == 0 && self.denied_since.is_none()
+        self.reach().is_active() && self.errors == 0 && self.denied_since.is_none()
     }
 
     pub(crate) fn status(&self) -> PathStatus {
-        self.reach.status()
+        self.reach().status()
     }
 }
 

@@ -303,11 +303,7 @@ impl Receiver {
             self.packet.new_chunks += 1;
             return Ok(DataOutcome::Refused);
         }
-        if !self.has_place_for(tsn) && self.reassembly.has_aside() {
-            // The peer could neither continue nor reset.
-            self.relieve_aside(tsn.narrow())?;
-        }
-        if !self.has_place_for(tsn) && !self.grow_for_more() && !self.make_place_for(tsn) {
+        if !self.has_place_for(tsn) && !self.finds_place_for(tsn)? {
             let goes_on = self.is_needed_next(tsn) && continues(&self.reassembly, tsn);
             if !goes_on {
                 return self.refuse(tsn, stream);
@@ -327,15 +323,28 @@ impl Receiver {
         Ok(DataOutcome::New)
     }
 
+    /// Whether space for a chunk can be made.
+    #[inline(never)]
+    fn finds_place_for(&mut self, tsn: WideTsn) -> Result<bool, DataError> {
+        if self.reassembly.has_aside() {
+            // The peer could neither continue nor reset.
+            self.relieve_aside(tsn.narrow())?;
+            if self.has_place_for(tsn) {
+                return Ok(true);
+            }
+        }
+        Ok(self.grow_for_more() || self.make_place_for(tsn))
+    }
+
     /// Ends a packet that arrived on `path`, whose acknowledgements may have a delay of their own.
     pub fn end_packet(&mut self, now: Instant, path: PathId, own: Option<PathDelay>) {
         if self.reassembly.claims().is_some() {
             self.release_excess();
         }
-        let mut packet = self.packet;
-        packet.leaves_gaps = self.tsns.has_gaps();
-        packet.gaps |= packet.leaves_gaps;
-        if packet.has_data() {
+        if self.packet.has_data() {
+            let mut packet = self.packet;
+            packet.leaves_gaps = self.tsns.has_gaps();
+            packet.gaps |= packet.leaves_gaps;
             self.sack_path = Some(path);
             self.sources.insert(path);
             let Self { acks, promise, tsns, duplicates, .. } = self;

@@ -18,7 +18,7 @@ use crate::mechanism::rtx_policy::{self, Attempt};
 use crate::paths::PathBook;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
-use crate::{Instant, PathId, PathStatus, Tsn};
+use crate::{Duration, Instant, PathId, PathStatus, Tsn};
 
 /// What one packet carries first. Where it has room for more, more follows in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -193,6 +193,7 @@ impl Snapshot<'_> {
             return Some(first);
         }
         let policies = &self.config.policies;
+        let by_srtt = policies.path_order == PathOrder::LowestSrtt;
         let candidate = |id: PathId| {
             let path = &self.tx.paths[id];
             path_scheduler::SchedulerCandidate {
@@ -200,9 +201,7 @@ impl Snapshot<'_> {
                 last_transmission: path.last_transmission(policies.path_fill),
                 free_cwnd: path.congestion.cwnd.saturating_sub(path.flight),
                 ssthresh: path.congestion.ssthresh,
-                srtt: path.rtt.srtt().map(|srtt| {
-                    srtt + self.loss_delay(id, &path.record.loss_delay, path.congestion.cwnd)
-                }),
+                srtt: if by_srtt { self.srtt_with_losses(path) } else { None },
                 lot: match lots {
                     [] => 0,
                     lots => lots.get(self.usable.place_of(id)).copied().unwrap_or(0),
@@ -210,6 +209,12 @@ impl Snapshot<'_> {
             }
         };
         path_scheduler::first(policies.path_order, candidates.iter().map(candidate), self.turn())
+    }
+
+    /// The SRTT of a path, and what losses add to it.
+    fn srtt_with_losses(&self, path: &SendPath) -> Option<Duration> {
+        let losses = &path.record.loss_delay;
+        Some(path.rtt.srtt()? + self.loss_delay(path.id, losses, path.congestion.cwnd))
     }
 
     fn turn(&self) -> LastTurn {

@@ -83,7 +83,7 @@ impl Transmitter {
             });
             self.react_to_marks(cx, id, marks);
         }
-        let works = cx.book[id].reach.is_active();
+        let works = cx.book[id].reach().is_active();
         answers.then(|| answer(tsn, works.then_some(id)))
     }
 

@@ -30,7 +30,7 @@ impl Transmitter {
         let Some(closed) = &mut self.closed_window else { return };
         closed.on_answer(cx.now);
         let outstanding = &self.outstanding;
-        for path in cx.book.iter().filter(|path| path.reach.is_active()) {
+        for path in cx.book.iter().filter(|path| path.reach().is_active()) {
             let lowest = outstanding.next_unacked_on(path.id, outstanding.base());
             if lowest.is_some_and(|tsn| closed.is_probe(outstanding.get(tsn).sent_at)) {
                 cx.effects.push(Effect::WindowProbeAnswered(path.id));

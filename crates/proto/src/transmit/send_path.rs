@@ -490,7 +490,8 @@ impl SendPaths {
 
     /// The paths of a set.
     pub(crate) fn among(&self, set: PathSet) -> impl Iterator<Item = &SendPath> {
-        self.0.iter().filter(move |path| set.contains(path.id))
+        // A set may have paths that there are not yet; these are the last ones.
+        set.iter().map_while(move |id| self.0.get(id.index()))
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
@@ -528,7 +529,7 @@ impl SendPaths {
 
     /// What is known of the paths that are confirmed.
     pub(crate) fn times(&self, book: &PathBook) -> PathTimes {
-        let confirmed = || self.iter().filter(|path| book[path.id].reach.is_confirmed());
+        let confirmed = || self.iter().filter(|path| book[path.id].reach().is_confirmed());
         PathTimes {
             shortest_rtt: confirmed().filter_map(|path| path.rtt.srtt()).min(),
             longest_rtt: confirmed().filter_map(|path| path.rtt.srtt()).max(),

@@ -178,8 +178,7 @@ impl Bench {
         for id in (0..paths).map(PathId) {
             let [local, remote] = [1, 2].map(|host| IpAddr::V4(Ipv4Addr::new(10, 0, id.0, host)));
             let mtu = config.mtu_bytes.into();
-            let mut path = Path::new(id, local, remote, Encapsulation::None, mtu, &config);
-            path.reach = Reach::Active;
+            let path = Path::new(id, local, remote, Encapsulation::None, mtu, &config);
             tx.paths.push(SendPath::new(
                 id,
                 Family::V4,
@@ -188,6 +187,7 @@ impl Bench {
                 &shared,
             ));
             book.push(path);
+            book.set_reach(id, Reach::Active);
         }
         let payloads = tx.paths.iter().map(SendPath::max_chunk_payload);
         tx.max_fragment = payloads.min().unwrap_or(0);
@@ -249,7 +249,7 @@ impl Bench {
 
     /// The path has failed.
     pub(crate) fn fail(&mut self, id: u8) {
-        self.book[PathId(id)].reach = Reach::Inactive(Reason::Timeouts);
+        self.book.set_reach(PathId(id), Reach::Inactive(Reason::Timeouts));
     }
 
     /// The user has met a full buffer, and has more to send.

@@ -151,7 +151,7 @@ impl Association {
     /// with an address that the chunk may be sent from.
     fn path_for_changes(&self, except: Option<PathId>) -> Option<PathId> {
         let origin = self.address_changes.as_ref()?.requests.origin();
-        let rank = |path: &Path| match path.reach {
+        let rank = |path: &Path| match path.reach() {
             Reach::Active => Some(0),
             Reach::PotentiallyFailed => Some(1),
             Reach::Inactive(Reason::Unannounced) => Some(2),
@@ -192,7 +192,7 @@ impl Association {
             AsconfAcked::Ended(path, outcomes) => {
                 self.peer_answered(cx.now);
                 if let Some(path) = self.paths.get_mut(path)
-                    && path.reach.is_active()
+                    && path.reach().is_active()
                 {
                     path.errors = 0;
                 }
@@ -241,9 +241,10 @@ impl Association {
     /// The peer knows an address of ours: its paths are probed (rule F2).
     fn open_announced(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
         for id in self.paths.ids() {
-            let path = &mut self.paths[id];
-            if path.local == address && path.reach == Reach::Inactive(Reason::Unannounced) {
-                path.reach = Reach::Unconfirmed;
+            let path = &self.paths[id];
+            if path.local == address && path.reach() == Reach::Inactive(Reason::Unannounced) {
+                self.paths.set_reach(id, Reach::Unconfirmed);
+                let path = &mut self.paths[id];
                 path.errors = 0;
                 path.heartbeat.due = Some(cx.now);
                 self.events.push(Event::Path { path: id, change: PathChange::Added });
@@ -256,7 +257,7 @@ impl Association {
     fn close_unannounced(&mut self, cx: &mut Cx<'_>, address: IpAddr) {
         for id in self.paths.ids() {
             let path = &self.paths[id];
-            if path.local == address && path.reach == Reach::Inactive(Reason::Unannounced) {
+            if path.local == address && path.reach() == Reach::Inactive(Reason::Unannounced) {
                 self.lose_path(cx, id, Signal::LocalAddressGone);
             }
         }

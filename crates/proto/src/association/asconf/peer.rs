@@ -122,7 +122,7 @@ impl Association {
     fn peer_addresses(&self) -> AddressList {
         let mut list = AddressList::new();
         for path in self.paths.iter() {
-            let is_its = path.reach != Reach::Inactive(Reason::NoRemoteAddress);
+            let is_its = path.reach() != Reach::Inactive(Reason::NoRemoteAddress);
             if is_its && !list.contains(&path.remote) {
                 list.push(path.remote);
             }
@@ -133,7 +133,7 @@ impl Association {
     /// Whether an address of the peer can have a path.
     fn has_room_for(&self, address: IpAddr) -> bool {
         let limit = usize::from(self.config.max_paths).clamp(1, PathSet::CAPACITY);
-        let open = self.paths.iter().filter(|path| !path.reach.is_gone()).count();
+        let open = self.paths.iter().filter(|path| !path.reach().is_gone()).count();
         open < limit && (self.paths.len() < PathSet::CAPACITY || self.reusable(address).is_some())
     }
 
@@ -167,10 +167,11 @@ impl Association {
         address: IpAddr,
         arrival: &ArrivedPacket<'_>,
     ) -> Result<(), Refusal> {
-        for path in self.paths.iter_mut() {
+        for id in self.paths.ids() {
+            let path = &self.paths[id];
             // The address returns; its paths are opened if their local address exists.
-            if path.remote == address && path.reach == Reach::Inactive(Reason::NoRemoteAddress) {
-                path.reach = Reach::Inactive(Reason::NoLocalAddress);
+            if path.remote == address && path.reach() == Reach::Inactive(Reason::NoRemoteAddress) {
+                self.paths.set_reach(id, Reach::Inactive(Reason::NoLocalAddress));
             }
         }
         if let Some(own) = &mut self.address_changes {
@@ -180,7 +181,7 @@ impl Association {
         let remote = PeerAddress { address, encapsulation: place.encapsulation };
         let seen_from = (address == place.remote).then_some(place.local);
         self.open_missing_paths(cx, Some(NewRemote { remote, seen_from }));
-        if !self.paths.iter().any(|path| path.remote == address && !path.reach.is_gone()) {
+        if !self.paths.iter().any(|path| path.remote == address && !path.reach().is_gone()) {
             self.delete_peer_address(cx, address);
             return Err(Refusal::Unresolvable);
         }
@@ -212,12 +213,12 @@ impl Association {
 
     /// A primary path whose address was deleted is no longer the primary one (rule F12): the best of the others takes over.
     fn leave_primary(&mut self, _cx: &mut Cx<'_>) {
-        if !self.paths[self.paths.primary].reach.is_gone() {
+        if !self.paths[self.paths.primary].reach().is_gone() {
             return;
         }
         let best = self.paths.best();
-        let open = || self.paths.iter().find(|path| !path.reach.is_closed()).map(|path| path.id);
-        let chosen = if self.paths[best].reach.is_gone() { open() } else { Some(best) };
+        let open = || self.paths.iter().find(|path| !path.reach().is_closed()).map(|path| path.id);
+        let chosen = if self.paths[best].reach().is_gone() { open() } else { Some(best) };
         if let Some(path) = chosen {
             self.paths.primary = path;
             self.events.push(Event::Path { path, change: PathChange::MadePrimary });
@@ -228,7 +229,7 @@ impl Association {
     fn prefer_peer_address(&mut self, address: IpAddr) {
         let leads_there = self.paths.iter().filter(|path| path.remote == address);
         let best = leads_there.min_by_key(|path| {
-            (path.reach.is_closed(), !path.reach.is_active(), path.errors, path.id)
+            (path.reach().is_closed(), !path.reach().is_active(), path.errors, path.id)
         });
         if let Some(path) = best.map(|path| path.id) {
             self.paths.primary = path;
@@ -254,7 +255,7 @@ impl Association {
     ) -> bool {
         let remote = self.paths[id].remote;
         let there =
-            self.paths.iter().filter(|path| path.remote == remote && !path.reach.is_closed());
+            self.paths.iter().filter(|path| path.remote == remote && !path.reach().is_closed());
         let paths = there.count() as u8;
         let own = self.address_changes.as_mut();
         own.is_some_and(|own| own.trials.retry(now, remote, paths, is_last))
@@ -264,7 +265,7 @@ impl Association {
     pub(in super::super) fn renew_trial(&mut self, now: Instant, path: PathId) {
         let Some(own) = &mut self.address_changes else { return };
         let path = &mut self.paths[path];
-        if !path.reach.is_closed() && own.trials.renew(now, path.remote) {
+        if !path.reach().is_closed() && own.trials.renew(now, path.remote) {
             path.heartbeat.due = Some(now);
         }
     }

@@ -205,7 +205,7 @@ impl Association {
         !handshake.timer.tries.refused.contains(path)
             && match handshake.step {
                 HandshakeStep::CookieWait => true,
-                HandshakeStep::CookieEchoed(_) => self.paths[path].reach.is_active(),
+                HandshakeStep::CookieEchoed(_) => self.paths[path].reach().is_active(),
             }
     }
 
@@ -267,9 +267,9 @@ impl Association {
         self.settle(cx, &agreed);
         self.notice_addresses(agreed.addresses.iter().map(|peer| peer.address));
         // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
-        for path in self.paths.iter_mut() {
-            if known.iter().any(|address| address.address == path.remote) {
-                path.reach = Reach::Active;
+        for path in self.paths.ids() {
+            if known.iter().any(|address| address.address == self.paths[path].remote) {
+                self.paths.set_reach(path, Reach::Active);
             }
         }
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);

@@ -66,7 +66,7 @@ impl Association {
         };
         let mut peer_addresses = SmallVec::new();
         let deleted = Reach::Inactive(Reason::NoRemoteAddress);
-        for path in self.paths.iter().filter(|path| path.reach != deleted) {
+        for path in self.paths.iter().filter(|path| path.reach() != deleted) {
             let address = PeerAddress { address: path.remote, encapsulation: path.encapsulation };
             if !peer_addresses.contains(&address) {
                 peer_addresses.push(address);
@@ -180,7 +180,7 @@ impl Association {
             self.measure_by_cookie(cx, path, established.cookie.created);
         }
         // An unconfirmed address gets a heartbeat as well (RFC 9260 section 5.4).
-        if let Some(path) = path.filter(|path| self.paths[*path].reach == Reach::Unconfirmed)
+        if let Some(path) = path.filter(|path| self.paths[*path].reach() == Reach::Unconfirmed)
             && self.paths[path].heartbeat.outstanding.is_none()
         {
             self.send_heartbeat(cx, path);

@@ -211,11 +211,20 @@ impl ReadyMessages {
     /// Takes that message out.
     #[inline(always)]
     pub(super) fn take_first(&mut self) -> Option<ReceivedMessage> {
-        let message = self.messages.pop_front()?;
-        if let Some(claims) = self.claims_mut() {
-            claims.on_taken(message.stream);
+        // Noted before, so that the message moves once.
+        if self.seldom.is_some() {
+            self.note_first_taken();
         }
-        Some(message)
+        self.messages.pop_front()
+    }
+
+    /// The first message leaves for the user.
+    #[cold]
+    fn note_first_taken(&mut self) {
+        let stream = self.messages.front().map(|message| message.stream);
+        if let (Some(stream), Some(claims)) = (stream, self.claims_mut()) {
+            claims.on_taken(stream);
+        }
     }
 
     /// Whether there is such a message.

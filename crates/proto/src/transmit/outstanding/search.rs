@@ -53,6 +53,21 @@ impl OutstandingData {
     /// Lowest unacknowledged chunk of `path` that was transmitted once, and lowest that was retransmitted.
     #[inline]
     pub(crate) fn lowest_on(&mut self, path: PathId) -> (Option<Tsn>, Option<Tsn>) {
+        let Some(bits) = self.paths.get(path.index()) else { return (None, None) };
+        let low = bits.first_low;
+        // Where nothing was acknowledged on the path since the last search, its end is known.
+        if !bits.has_again
+            && !low.is_before(self.base)
+            && low.is_before(self.next)
+            && bits.first.get(low)
+        {
+            return (Some(low), None);
+        }
+        self.search_lowest_on(path)
+    }
+
+    #[inline(never)]
+    fn search_lowest_on(&mut self, path: PathId) -> (Option<Tsn>, Option<Tsn>) {
         let (base, end) = (self.base, self.next);
         let Some(bits) = self.paths.get_mut(path.index()) else { return (None, None) };
         bits.first_low = lowest(&bits.first, later(base, bits.first_low), end);

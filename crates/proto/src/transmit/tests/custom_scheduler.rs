@@ -80,7 +80,8 @@ fn it_sees_what_is_known_of_each_path() {
         let make = move || -> Box<dyn PathScheduler> { Box::new(Watcher(sender.clone())) };
         config.custom_scheduler = Some(CustomScheduler::new("watcher", make));
     });
-    bench.book.iter_mut().for_each(|path| path.reach = Reach::PotentiallyFailed);
+    let doubtful = Reach::PotentiallyFailed;
+    bench.book.ids().for_each(|path| bench.book.set_reach(path, doubtful));
     let Bench { tx, config, .. } = &mut bench;
     tx.paths[PathId(0)].resize(1400, 20, config);
     bench.shape(0, 9, 7, 50);

@@ -97,9 +97,8 @@ fn without_data_window_or_path_nothing_goes() {
             "this host has lost its addresses",
             |bench| {
                 bench.send(1);
-                for path in bench.book.iter_mut() {
-                    path.reach = Reach::Inactive(Reason::NoLocalAddress);
-                }
+                let gone = Reach::Inactive(Reason::NoLocalAddress);
+                bench.book.ids().for_each(|path| bench.book.set_reach(path, gone));
             },
             None,
         ),
@@ -270,9 +269,9 @@ fn before_all_addresses_are_confirmed_data_waits_where_the_policy_says_so() {
             config.policies.rto.data_before_confirmation = policy;
         });
         bench.send(1);
-        bench.book[PathId(1)].reach = Reach::Unconfirmed;
+        bench.book.set_reach(PathId(1), Reach::Unconfirmed);
         assert_eq!(bench.choice(), expected, "{policy:?}");
-        bench.book[PathId(1)].reach = Reach::Active;
+        bench.book.set_reach(PathId(1), Reach::Active);
         assert_eq!(bench.choice(), Some((0, NEW)), "{policy:?}, confirmed");
     }
 }

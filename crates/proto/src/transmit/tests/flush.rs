@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{BufferSize, Preset};
+use crate::paths::reach::Reach;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::Sent;
 use crate::transmit::{AckOutcome, SendPhase};
@@ -248,7 +249,7 @@ fn take(bench: &mut Bench, step: &Step) {
             bench.lose_path(id);
             bench.fail(id);
         }
-        Step::PathBack(id) => bench.book[PathId(id)].reach = crate::paths::reach::Reach::Active,
+        Step::PathBack(id) => bench.book.set_reach(PathId(id), Reach::Active),
         Step::Wait(ms) => bench.wait(ms),
     }
 }
@@ -256,9 +257,7 @@ fn take(bench: &mut Bench, step: &Step) {
 /// The peer acknowledges all that it gets until nothing is left.
 fn finish(bench: &mut Bench) {
     bench.phase = SendPhase::Draining;
-    for path in bench.book.iter_mut() {
-        path.reach = crate::paths::reach::Reach::Active;
-    }
+    bench.book.ids().for_each(|path| bench.book.set_reach(path, Reach::Active));
     for _ in 0..2000 {
         let (_, next) = sent_so_far(bench);
         bench.sack(&Answer::of(next));

@@ -7,6 +7,7 @@ use crate::config::{
     AssociationConfig, BlockingEstimation, BufferSplit, DataCopies, PathOrder, PerTsn, Preset,
     RescheduleSide, RetransmissionPath, SackRequest, SendRoomNotice, TailReinjection,
 };
+use crate::paths::reach::{Reach, Reason};
 use crate::probe::TransmissionCause::{
     DropReport, FastRetransmission, New, TimerRetransmission, WindowProbe,
 };
@@ -235,10 +236,8 @@ fn why_nothing_can_be_sent() {
         (BlockedCause::BufferShare, |bench| bench.send(1)),
         (BlockedCause::NoPath, |bench| {
             bench.send(1);
-            let gone = crate::paths::reach::Reason::NoLocalAddress;
-            for path in bench.book.iter_mut() {
-                path.reach = crate::paths::reach::Reach::Inactive(gone);
-            }
+            let gone = Reach::Inactive(Reason::NoLocalAddress);
+            bench.book.ids().for_each(|path| bench.book.set_reach(path, gone));
         }),
     ];
     let mut primary = bench(preset("cmt"), |config| {
@@ -445,7 +444,7 @@ fn times_are_those_of_paths_that_are_confirmed() {
     let [quick, slow] = [0, 1].map(|id| bench.path(id).rtt.srtt().map(Duration::as_millis));
     assert!(quick < slow);
     assert_eq!(times(&bench), ([quick, slow], bench.rto(1)));
-    bench.book[PathId(1)].reach = crate::paths::reach::Reach::Unconfirmed;
+    bench.book.set_reach(PathId(1), Reach::Unconfirmed);
     assert_eq!(times(&bench), ([quick; 2], bench.rto(0)));
 }
 

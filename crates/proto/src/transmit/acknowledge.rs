@@ -335,7 +335,7 @@ impl Transmitter {
             if samples_rates {
                 let is_own = newly.path == arrival
                     && !elsewhere.may_have_brought(newly.path, tsn, now, newly.sent_at);
-                paths[newly.path].note_acked(now, tsn, newly, is_own);
+                paths[newly.path].note_acked(now, tsn, newly, arrival, is_own);
             }
             if adapts {
                 paths.note_order(now, tsn, newly);

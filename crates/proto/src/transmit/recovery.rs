@@ -119,7 +119,7 @@ impl Transmitter {
                 continue;
             }
             let recovers = association_recovers || path.recovery.is_active();
-            let elsewhere = path.take_elsewhere();
+            let elsewhere = path.take_told_elsewhere();
             let acked = Acked {
                 acked_bytes: news.credited_bytes.saturating_sub(elsewhere),
                 acked_in_gaps: news.credited_in_gaps.saturating_sub(elsewhere),
@@ -134,7 +134,7 @@ impl Transmitter {
                 rtt: path.take_rtt_sample(),
                 rate: path.sample_rate(
                     cx.now,
-                    news.flight_bytes.saturating_sub(elsewhere),
+                    news.flight_bytes,
                     rtt_sample == RttSample::Classic || arrival == path.id,
                 ),
             };

@@ -11,7 +11,7 @@ use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::originals::Originals;
 use crate::transmit::outstanding::{History, Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::RateSampler;
-use crate::{Instant, Tsn};
+use crate::{Instant, PathId, Tsn};
 
 /// State of one path.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,8 @@ pub(super) struct Feedback {
     originals: Originals,
     /// Bytes that the present SACK acknowledges, and that may have come over another path.
     elsewhere: u64,
+    /// Those of them of which a SACK over another path tells.
+    told_elsewhere: u64,
 }
 
 impl Feedback {
@@ -38,7 +40,14 @@ impl SendPath {
     /// A chunk is acknowledged; `is_own` if the SACK came over this path, and answers what arrived there. Otherwise, a chunk that also
     /// went over another path may have come from that one.
     #[inline]
-    pub(crate) fn note_acked(&mut self, now: Instant, tsn: Tsn, newly: &Newly, is_own: bool) {
+    pub(crate) fn note_acked(
+        &mut self,
+        now: Instant,
+        tsn: Tsn,
+        newly: &Newly,
+        arrival: PathId,
+        is_own: bool,
+    ) {
         let Some(feedback) = &mut self.feedback else { return };
         if is_own {
             feedback.left_behind.on_acked(newly.sent_at);
@@ -46,8 +55,11 @@ impl SendPath {
         let in_flight = if newly.was_in_flight { u64::from(newly.flight_bytes) } else { 0 };
         if newly.history.contains(History::COPIED) && !is_own {
             feedback.elsewhere += in_flight;
-            if newly.transmissions == 1 {
-                feedback.originals.on_acked_elsewhere(tsn, newly.sent_at, newly.flight_bytes);
+            if arrival != self.id {
+                feedback.told_elsewhere += in_flight;
+                if newly.transmissions == 1 {
+                    feedback.originals.on_acked_elsewhere(tsn, newly.sent_at, newly.flight_bytes);
+                }
             }
         } else {
             feedback.rates.on_delivered(newly.sent_at, in_flight);
@@ -142,10 +154,10 @@ impl SendPath {
         self.feedback.as_ref()?.dispersion.rate()
     }
 
-    /// Bytes that the present SACK acknowledges, and that may have come over another path.
+    /// Bytes that the present SACK, which came over another path, acknowledges, and that copies there may have brought.
     #[inline]
-    pub(crate) fn take_elsewhere(&mut self) -> u64 {
-        self.feedback.as_mut().map_or(0, |feedback| core::mem::take(&mut feedback.elsewhere))
+    pub(crate) fn take_told_elsewhere(&mut self) -> u64 {
+        self.feedback.as_mut().map_or(0, |feedback| core::mem::take(&mut feedback.told_elsewhere))
     }
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight; `measures` if it measures the round
@@ -167,8 +179,9 @@ impl SendPath {
     #[inline(never)]
     fn take_sample(&mut self, now: Instant, bytes: u64, measures: bool) -> Option<RateSample> {
         let feedback = self.feedback.as_mut()?;
+        let elsewhere = core::mem::take(&mut feedback.elsewhere);
         let patience = self.rtt.expected();
-        feedback.rates.sample(now, bytes, measures, patience)
+        feedback.rates.sample(now, bytes.saturating_sub(elsewhere), measures, patience)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.

@@ -17,7 +17,6 @@ use crate::{Duration, Instant, PathId, Tsn};
 impl Transmitter {
     /// At the tail of what there is to send: the chunk that arrives earlier if another path sends it again, and that path.
     /// What is passed here is looked at again only when something is overdue: until then it comes closer to its answer.
-    /// What waits for its copy stays in view.
     #[inline]
     pub(super) fn late_chunk(&mut self, cx: &SendCx<'_>, usable: PathSet) -> Option<(Tsn, PathId)> {
         match self.reinjects_at_tail(cx, usable) {
@@ -41,7 +40,7 @@ impl Transmitter {
         let outstanding = &self.outstanding;
         let end = outstanding.next_tsn();
         let mut from = self.tail_search.within(outstanding.base(), end);
-        let (mut found, mut waits) = (None, None);
+        let mut found = None;
         while let Some(tsn) = outstanding.next_unacked(from, end) {
             let chunk = outstanding.get(tsn);
             from = tsn;
@@ -50,16 +49,12 @@ impl Transmitter {
                 && (self.is_overdue(cx, tsn)
                     || self.arrives_earlier(chunk, cx.now, fastest, new_rtt))
             {
-                if self.copy_due(cx, tsn, fastest).is_none() {
-                    found = Some((tsn, fastest));
-                    break;
-                }
-                waits = waits.or(Some(tsn));
+                found = Some((tsn, fastest));
+                break;
             }
             from = tsn.next();
         }
-        let next = if found.is_some() { from } else { end };
-        self.tail_search.advance_to(waits.unwrap_or(next));
+        self.tail_search.advance_to(if found.is_some() { from } else { end });
         found
     }
 
@@ -71,15 +66,6 @@ impl Transmitter {
             is_movable(chunk, cx.now) && self.is_overdue(cx, *tsn)
         });
         lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })
-    }
-
-    /// When a copy of the chunk that is on its way over the path is late, if that is later than now. A path that data has not measured may
-    /// bring nothing.
-    fn copy_due(&self, cx: &SendCx<'_>, tsn: Tsn, path: PathId) -> Option<Instant> {
-        let path = &self.paths[path];
-        let (srtt, _) = path.rtt.of_data()?;
-        let due = path.copies().sent_at(tsn)? + srtt + path.lateness_allowed();
-        (due > cx.now).then_some(due)
     }
 
     fn is_overdue(&self, cx: &SendCx<'_>, tsn: Tsn) -> bool {
@@ -132,12 +118,8 @@ impl Transmitter {
         if fastest.id == id || !fastest.cwnd_admits() {
             return None;
         }
-        if !is_movable(self.outstanding.get(tsn), cx.now) {
-            return None;
-        }
-        let overdue = self.overdue_at(cx, tsn)?;
-        let overdue = (overdue > cx.now).then_some(overdue);
-        [overdue, self.copy_due(cx, tsn, fastest.id)].into_iter().flatten().min()
+        let (lowest, at) = (self.outstanding.get(tsn), self.overdue_at(cx, tsn)?);
+        (is_movable(lowest, cx.now) && at > cx.now).then_some(at)
     }
 
     #[inline]

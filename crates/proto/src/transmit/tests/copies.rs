@@ -414,24 +414,3 @@ fn originals_whose_copies_came_first_tell_how_fast_their_path_delivers() {
     let rate = bench.path(1).bottleneck_rate();
     assert_eq!(rate, Some(CHUNK * 1000 / 12), "a chunk in 12 ms");
 }
-
-/// Two chunks whose answers over the long path are overdue when they are copied.
-#[test]
-fn a_chunk_does_not_follow_its_copy_until_that_is_late() {
-    let mut bench = proven(100, |config| {
-        config.policies.data_copies = DataCopies::Off;
-        config.policies.tail_reinjection = crate::config::TailReinjection::Off;
-        config.policies.tail_probe = crate::config::TailProbes::Off;
-    });
-    bench.place(&[1, 1]);
-    bench.wait(130);
-    bench.config.policies.data_copies = DataCopies::On;
-    assert_eq!(bench.sends(), [(0, [1].into()), (0, [0].into())]);
-    bench.config.policies.tail_reinjection = crate::config::TailReinjection::On;
-    // The copies are expected after the round trip of 40 ms, and late after a quarter more.
-    for (ms, moved) in [(1, &[][..]), (48, &[]), (1, &[0, 1])] {
-        bench.wait(ms);
-        let sent: Vec<u32> = bench.flush().into_iter().flat_map(|sent| sent.chunks).collect();
-        assert_eq!(sent, moved, "{ms} ms later");
-    }
-}

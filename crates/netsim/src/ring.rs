@@ -135,7 +135,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let index = (state >> 40) as usize % (queue.len() + 1);
             // Sometimes it grows, sometimes it shrinks.
-            let adds = if round % 2_000 < 1_000 { 5 } else { 3 };
+            let adds = if round % 2_000 < 1_000 { 6 } else { 3 };
             match state >> 61 {
                 0 => {
                     ring.insert(index, round);

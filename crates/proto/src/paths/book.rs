@@ -56,20 +56,20 @@ impl PathBook {
         self.note_reach(id);
     }
 
-    /// Puts another path in the place of one.
+    /// Replaces a path.
     pub(crate) fn replace(&mut self, path: Path) {
         let id = path.id;
         self.paths[id.index()] = path;
         self.note_reach(id);
     }
 
-    /// A path has that reachability from now on.
+    /// Sets the reachability of a path.
     pub(crate) fn set_reach(&mut self, id: PathId, reach: Reach) {
         self.paths[id.index()].reach = reach;
         self.note_reach(id);
     }
 
-    /// Something happened on a path.
+    /// Applies a signal to a path's reachability.
     pub(crate) fn signal(
         &mut self,
         id: PathId,
@@ -236,6 +236,7 @@ impl Index<PathId> for PathBook {
     }
 }
 
+/// For fields of a path: a whole one is put in with [`replace`](PathBook::replace), which keeps the sets.
 impl IndexMut<PathId> for PathBook {
     fn index_mut(&mut self, id: PathId) -> &mut Path {
         &mut self.paths[id.index()]

@@ -138,7 +138,7 @@ impl Path {
         Self { reach: Reach::Inactive(Reason::Unannounced), ..self }
     }
 
-    /// Whether it works.
+    /// Its reachability.
     #[inline]
     pub(crate) fn reach(&self) -> Reach {
         self.reach

@@ -241,7 +241,7 @@ impl Transmitter {
             }
         }
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
-        path.hear_of_originals(cx.now, duplicates.iter().map(Tsn));
+        path.note_reported_originals(cx.now, duplicates.iter().map(Tsn));
         // A SACK that covers the chunk because the first transmission arrived may come too soon to be the answer. What is known of the
         // path comes from larger packets, maybe.
         let smallest = path.rtt.smallest().unwrap_or_default();

@@ -59,6 +59,11 @@ impl Dispersion {
         self.newest.map(|newest| newest.sent_at)
     }
 
+    /// What arrives next cannot be told from what came before.
+    pub(crate) fn end_train(&mut self) {
+        self.train = None;
+    }
+
     /// The SACK acknowledges so many bytes of the path; `is_own` if it came over it.
     pub(crate) fn on_sack(&mut self, now: Instant, bytes: u64, is_own: bool) {
         // What another path may have brought is not counted here; the peer reports it when it comes.
@@ -70,7 +75,10 @@ impl Dispersion {
         }
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         match &mut self.train {
-            Some(train) if now == train.arrived => train.last_bytes = train.last_bytes.max(bytes),
+            Some(train) if now == train.arrived => {
+                train.sent = train.sent.max(newest.sent_at);
+                train.last_bytes = train.last_bytes.max(bytes);
+            }
             Some(train) if newest.sent_at < train.arrived => {
                 let may_have_waited = bytes < train.last_bytes && !newest.asked_for_sack;
                 train.bytes = train.bytes.saturating_add(bytes);
@@ -138,6 +146,11 @@ mod tests {
             (
                 "what came with the first SACK says nothing of the time after it",
                 &[(0, 50_000), (0, 50_000), (0, 52_000)],
+                Some(1_000_000),
+            ),
+            (
+                "whenever it was sent",
+                &[(0, 50_000), (1900, 50_000), (1900, 52_000)],
                 Some(1_000_000),
             ),
             (

@@ -1,14 +1,17 @@
-//! First transmissions of a path that were still on their way when a copy brought their chunk over another one.
+//! First transmissions of a path whose chunks were copied, and acknowledged over another path.
 //!
-//! The peer reports them as duplicates when they arrive (RFC 9260 section 3.3.4). If all chunks of a path are copied to one with a
-//! lower RTT, these reports are all that tells how fast the path delivers.
+//! Those that were still on their way are reported as duplicates when they arrive (RFC 9260 section 3.3.4). If all chunks of a path are
+//! copied to one with a lower RTT, these reports are the only measure of how fast the path delivers.
 
 use alloc::collections::VecDeque;
 
 use crate::{Instant, Tsn};
 
-/// Most that are remembered: the flight of a thin flow is shorter, and what is not copied measures the path as well.
-const MOST: usize = 64;
+/// Limit on remembered transmissions: the flight of a thin flow is shorter, and what is not copied measures the path as well.
+const MOST: usize = u64::BITS as usize;
+
+/// Limit on the duplicates of one SACK that are looked at. Honest peers report each once.
+const MOST_DUPLICATES: usize = 128;
 
 /// State of one path.
 #[derive(Clone, Debug, Default)]
@@ -30,10 +33,12 @@ pub(crate) struct Reported {
     /// When the last of them was sent.
     pub(crate) sent_at: Instant,
     pub(crate) bytes: u64,
+    /// All that was sent before it is among them. If not, some were lost, or reported by a SACK that was lost.
+    pub(crate) is_whole: bool,
 }
 
 impl Originals {
-    /// The chunk was acknowledged over another path, where a copy of it had been sent.
+    /// The chunk was copied, and is acknowledged over another path.
     pub(crate) fn on_acked_elsewhere(&mut self, tsn: Tsn, sent_at: Instant, bytes: u32) {
         if self.sent.len() >= MOST {
             self.sent.pop_front();
@@ -47,17 +52,27 @@ impl Originals {
         &mut self,
         duplicates: impl Iterator<Item = Tsn>,
     ) -> Option<Reported> {
-        let mut reported: Option<Reported> = None;
-        for tsn in duplicates {
-            let Some(place) = self.sent.iter().position(|original| original.tsn == tsn) else {
-                continue;
-            };
-            if let Some(last) = self.sent.drain(..=place).next_back() {
-                let bytes = reported.map_or(0, |it| it.bytes) + u64::from(last.bytes);
-                reported = Some(Reported { sent_at: last.sent_at, bytes });
+        if self.sent.is_empty() {
+            return None;
+        }
+        let mut reported: u64 = 0;
+        for tsn in duplicates.take(MOST_DUPLICATES) {
+            if let Some(place) = self.sent.iter().position(|original| original.tsn == tsn) {
+                reported |= 1 << place;
             }
         }
-        reported
+        let place = reported.checked_ilog2()? as usize;
+        let last = *self.sent.get(place)?;
+        let arrived = self.sent.drain(..=place).enumerate();
+        let bytes = arrived.filter(|(at, _)| reported >> at & 1 == 1);
+        let bytes = bytes.map(|(_, original)| u64::from(original.bytes)).sum();
+        let is_whole = reported.count_ones() as usize == place + 1;
+        Some(Reported { sent_at: last.sent_at, bytes, is_whole })
+    }
+
+    /// TSNs begin anew, or the path is idle.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -84,15 +99,20 @@ mod tests {
         for (what, reports, expected) in [
             ("nothing", &[&[][..]][..], &[None][..]),
             ("another chunk", &[&[9]], &[None]),
-            ("each in its turn", &[&[1], &[2]], &[Some((10, 1000)), Some((11, 1000))]),
-            ("two in one SACK", &[&[1, 2]], &[Some((11, 2000))]),
-            ("a report twice", &[&[1], &[1]], &[Some((10, 1000)), None]),
-            ("one that a later one has passed", &[&[3], &[2]], &[Some((12, 1000)), None]),
+            ("each in its turn", &[&[1], &[2]], &[Some((10, 1000, true)), Some((11, 1000, true))]),
+            ("two in one SACK", &[&[1, 2]], &[Some((11, 2000, true))]),
+            ("in any order", &[&[3, 1, 2]], &[Some((12, 3000, true))]),
+            ("a report twice", &[&[1], &[1]], &[Some((10, 1000, true)), None]),
+            ("one that a later one has passed", &[&[3], &[2]], &[Some((12, 1000, false)), None]),
         ] {
             let mut originals = awaited();
             for (report, expected) in reports.iter().zip(expected) {
                 let reported = originals.on_duplicates(report.iter().map(|&tsn: &u32| Tsn(tsn)));
-                let expected = expected.map(|(ms, bytes)| Reported { sent_at: at(ms), bytes });
+                let expected = expected.map(|(ms, bytes, is_whole)| Reported {
+                    sent_at: at(ms),
+                    bytes,
+                    is_whole,
+                });
                 assert_eq!(reported, expected, "{what}");
             }
         }

@@ -119,10 +119,10 @@ impl Transmitter {
                 continue;
             }
             let recovers = association_recovers || path.recovery.is_active();
-            let elsewhere = path.take_told_elsewhere();
+            let acked_bytes = news.credited_bytes.saturating_sub(path.take_credited_elsewhere());
             let acked = Acked {
-                acked_bytes: news.credited_bytes.saturating_sub(elsewhere),
-                acked_in_gaps: news.credited_in_gaps.saturating_sub(elsewhere),
+                acked_bytes,
+                acked_in_gaps: news.credited_in_gaps.min(acked_bytes),
                 // What the pace holds back would be in flight by now.
                 flight_before: match path.pace_holds() {
                     true => before.flight.max(path.congestion.cwnd),
@@ -141,7 +141,7 @@ impl Transmitter {
             let old = path.congestion;
             path.control(cx.now, groups.view(path.id), |it, cx| it.on_ack(cx, &acked));
             path.judge_losses(cx.now, groups.view(path.id), acked.in_recovery);
-            if news.credited_bytes > 0 && !recovers {
+            if acked.acked_bytes > 0 && !recovers {
                 path.record.grown_from = (self.packet, old.cwnd);
                 cx.probe.on(cx.now, path.congestion_event());
             } else if path.congestion != old {

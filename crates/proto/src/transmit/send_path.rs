@@ -126,6 +126,9 @@ impl SendPath {
         self.recovery = FastRecovery::default();
         self.arrivals = None;
         self.spread = None;
+        if let Some(feedback) = &mut self.feedback {
+            feedback.forget_tsns();
+        }
         self.record.forget();
     }
 
@@ -379,6 +382,9 @@ impl SendPath {
             }
             self.spread = None;
             self.arrivals = None;
+            if let Some(feedback) = &mut self.feedback {
+                feedback.forget_tsns();
+            }
             if self.control.forget() {
                 self.feedback = None;
                 self.congestion = self.control.window();

@@ -158,7 +158,8 @@ pub struct Sent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Acked {
-    /// Newly acknowledged bytes. Each chunk counts once; one that was rescheduled from another path does not count.
+    /// Newly acknowledged bytes. Each chunk counts once; one that was rescheduled from another path does not count, nor one that was
+    /// copied, if a SACK over another path acknowledges it.
     pub acked_bytes: u64,
     /// Those of them that gap ack blocks report.
     pub acked_in_gaps: u64,

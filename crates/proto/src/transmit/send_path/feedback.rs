@@ -25,11 +25,16 @@ pub(super) struct Feedback {
     originals: Originals,
     /// Bytes that the present SACK acknowledges, and that may have come over another path.
     elsewhere: u64,
-    /// Those of them of which a SACK over another path tells.
-    told_elsewhere: u64,
+    /// Of copied chunks that it acknowledges over another path: bytes that count for the cwnd of this one.
+    credited_elsewhere: u64,
 }
 
 impl Feedback {
+    /// Forgets what is kept by TSN.
+    pub(super) fn forget_tsns(&mut self) {
+        self.originals.clear();
+    }
+
     /// Of a path that carries data already, of which nothing was noted.
     pub(super) fn amid_transfer(now: Instant) -> Self {
         Self { rates: RateSampler::amid_transfer(now), ..Self::default() }
@@ -56,7 +61,9 @@ impl SendPath {
         if newly.history.contains(History::COPIED) && !is_own {
             feedback.elsewhere += in_flight;
             if arrival != self.id {
-                feedback.told_elsewhere += in_flight;
+                if !newly.history.intersects(History::CREDITED | History::RESCHEDULED) {
+                    feedback.credited_elsewhere += u64::from(newly.flight_bytes);
+                }
                 if newly.transmissions == 1 {
                     feedback.originals.on_acked_elsewhere(tsn, newly.sent_at, newly.flight_bytes);
                 }
@@ -133,17 +140,24 @@ impl SendPath {
         if let (Some(sent_at), Some(spread)) = (feedback.dispersion.newest(), &mut self.spread) {
             spread.buffer_pace.on_answer(now.since(sent_at));
         }
+        if feedback.dispersion.newest().is_none() && bytes > feedback.elsewhere {
+            // It acknowledges retransmitted chunks, which tell nothing, and no duplicates will.
+            feedback.dispersion.end_train();
+        }
         feedback.dispersion.on_sack(now, bytes, is_own);
     }
 
     /// A SACK over the path reports duplicates: some may be first transmissions whose copies came first.
-    pub(crate) fn hear_of_originals(
+    pub(crate) fn note_reported_originals(
         &mut self,
         now: Instant,
         duplicates: impl Iterator<Item = Tsn>,
     ) {
         let Some(feedback) = &mut self.feedback else { return };
         if let Some(reported) = feedback.originals.on_duplicates(duplicates) {
+            if !reported.is_whole {
+                feedback.dispersion.end_train();
+            }
             feedback.dispersion.on_chunk_acked(reported.sent_at, true);
             feedback.dispersion.on_sack(now, reported.bytes, true);
         }
@@ -154,10 +168,13 @@ impl SendPath {
         self.feedback.as_ref()?.dispersion.rate()
     }
 
-    /// Bytes that the present SACK, which came over another path, acknowledges, and that copies there may have brought.
+    /// Bytes that the present SACK acknowledges, and that count for the cwnd of this path although the SACK came over another one, where
+    /// copies may have brought them.
     #[inline]
-    pub(crate) fn take_told_elsewhere(&mut self) -> u64 {
-        self.feedback.as_mut().map_or(0, |feedback| core::mem::take(&mut feedback.told_elsewhere))
+    pub(crate) fn take_credited_elsewhere(&mut self) -> u64 {
+        self.feedback
+            .as_mut()
+            .map_or(0, |feedback| core::mem::take(&mut feedback.credited_elsewhere))
     }
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight; `measures` if it measures the round

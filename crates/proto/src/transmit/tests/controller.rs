@@ -191,12 +191,30 @@ fn only_a_path_of_which_something_arrived_hears_of_a_sack() {
 /// Two chunks of the path, one of which was copied to the other.
 #[test]
 fn what_a_copy_may_have_brought_is_no_delivery_of_the_path() {
-    for (what, over, delivered) in
-        [("a SACK over the path of the copy", 1, CHUNK), ("one over its own", 0, 2 * CHUNK)]
-    {
+    type Change = fn(&mut Bench);
+    let cases: [(&str, u8, Change, u64); 4] = [
+        ("a SACK over the path of the copy", 1, |_| {}, CHUNK),
+        ("one over its own", 0, |_| {}, 2 * CHUNK),
+        (
+            "one that counted as lost",
+            1,
+            |bench| {
+                bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
+            },
+            CHUNK,
+        ),
+        (
+            "one that does not count for the cwnd anyway",
+            1,
+            |bench| bench.tx.outstanding.get_mut(tsn(0)).history |= History::RESCHEDULED,
+            CHUNK,
+        ),
+    ];
+    for (what, over, change, delivered) in cases {
         let (mut bench, told) = bench(|_| {});
         bench.place(&[0, 0]);
         bench.tx.outstanding.get_mut(tsn(0)).history |= History::COPIED;
+        change(&mut bench);
         bench.wait(50);
         bench.sack(&Answer::of(2).over(over));
         let acked = acks(&told);

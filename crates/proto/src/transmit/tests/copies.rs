@@ -392,8 +392,7 @@ fn a_peer_that_answers_over_another_path_measures_none() {
 }
 
 /// Four chunks on a long path, of which copies go over the short one and come first.
-#[test]
-fn originals_whose_copies_came_first_tell_how_fast_their_path_delivers() {
+fn with_copies_first() -> Bench {
     let mut bench = proven(100, |config| {
         config.policies.congestion = crate::config::CongestionAlgorithm::Cubic;
         config.policies.tail_reinjection = crate::config::TailReinjection::Off;
@@ -405,6 +404,12 @@ fn originals_whose_copies_came_first_tell_how_fast_their_path_delivers() {
     let copies = bench.sends();
     assert_eq!(copies.iter().filter(|(path, _)| *path == 0).count(), 4, "{copies:?}");
     bench.wait(40);
+    bench
+}
+
+#[test]
+fn originals_whose_copies_came_first_tell_how_fast_their_path_delivers() {
+    let mut bench = with_copies_first();
     bench.sack(&Answer::of(4));
     assert_eq!(bench.path(1).bottleneck_rate(), None);
     for (chunk, ms) in [(0, 60), (1, 12), (2, 12), (3, 12)] {
@@ -413,4 +418,24 @@ fn originals_whose_copies_came_first_tell_how_fast_their_path_delivers() {
     }
     let rate = bench.path(1).bottleneck_rate();
     assert_eq!(rate, Some(CHUNK * 1000 / 12), "a chunk in 12 ms");
+}
+
+/// The same where the reports do not tell of all that arrived.
+#[test]
+fn reports_that_leave_something_out_measure_no_rate() {
+    type Change = fn(&mut Bench);
+    let cases: [(&str, Change); 2] = [
+        ("the report of chunk 1 is lost", |_| {}),
+        ("TSNs begin anew", |bench| bench.path(1).forget_tsns()),
+    ];
+    for (what, change) in cases {
+        let mut bench = with_copies_first();
+        bench.sack(&Answer::of(4));
+        for (chunk, ms) in [(0, 60), (2, 24)] {
+            bench.wait(ms);
+            bench.hear(&Answer { twice: [chunk].into(), ..Answer::of(4).over(1) });
+            change(&mut bench);
+        }
+        assert_eq!(bench.path(1).bottleneck_rate(), None, "{what}");
+    }
 }

@@ -63,9 +63,9 @@ fn a_peer_that_takes_back_too_much_is_believed_no_gap() {
     assert_eq!(bench.flights(), [0], "the cumulative ack counts");
 }
 
-/// Chunks 0, 3 and 4 go over path 0. What overtook the second SACK acknowledged more than it.
+/// Chunks 0, 3 and 4 go over path 0. The second SACK comes after one that was sent later and acknowledges more.
 #[test]
-fn a_sack_that_was_overtaken_reports_nothing_missing() {
+fn a_reordered_sack_reports_nothing_missing() {
     let mut bench = Bench::plain(preset("cmt"), 2);
     bench.config.policies.stale_sack = StaleSack::SamePath;
     (0..2).for_each(|id| bench.shape(id, 9, 9, 50));

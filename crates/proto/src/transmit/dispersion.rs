@@ -48,8 +48,8 @@ impl Dispersion {
         self.rate.map(NonZeroU64::get)
     }
 
-    /// The present SACK acknowledges a chunk that was sent at this time, and only once; `asked_for_sack` if the peer was not to
-    /// delay the SACK.
+    /// The present SACK tells of a chunk that was sent at this time, and only once: it is the first to acknowledge it, or reports it as a
+    /// duplicate of its copy. `asked_for_sack` if the peer was not to delay the SACK.
     pub(crate) fn on_chunk_acked(&mut self, sent_at: Instant, asked_for_sack: bool) {
         self.newest = self.newest.max(Some(NewestAcked { sent_at, asked_for_sack }));
     }
@@ -64,7 +64,7 @@ impl Dispersion {
         self.train = None;
     }
 
-    /// The SACK acknowledges so many bytes of the path; `is_own` if it came over it.
+    /// The SACK tells of so many bytes of the path; `is_own` if it came over it.
     pub(crate) fn on_sack(&mut self, now: Instant, bytes: u64, is_own: bool) {
         // What another path may have brought is not counted here; the peer reports it when it comes.
         let Some(newest) = self.newest.take() else { return };

@@ -1,4 +1,4 @@
-//! When the goodput guard is told what the paths deliver.
+//! Which transfers the goodput guard watches, and what ends its choice of a path.
 
 use std::boxed::Box;
 

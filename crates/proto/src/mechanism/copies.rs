@@ -149,11 +149,6 @@ impl Copies {
         self.awaited.map(|copy| copy.tsn)
     }
 
-    /// When the latest of the copies without an answer was sent that a SACK covers.
-    pub(crate) fn latest_covered(&self, covers: impl Fn(Tsn) -> bool) -> Option<Instant> {
-        self.unanswered().filter(|copy| covers(copy.tsn)).map(|copy| copy.sent_at).max()
-    }
-
     /// When the path last sent data that was no copy, if it last sent anything at `last_sent`.
     pub(crate) fn last_data(&self, last_sent: Option<Instant>) -> Option<Instant> {
         let was_copy = self.owed > 0 && last_sent == Some(self.owed_at);

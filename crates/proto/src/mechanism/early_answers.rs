@@ -18,6 +18,8 @@ pub(crate) struct EarlyChunk {
     pub(crate) sent_at: Instant,
     /// What it took in flight.
     pub(crate) flight_bytes: u32,
+    /// It is a copy: that it is acknowledged says little, since the first transmission may have arrived.
+    pub(crate) is_copy: bool,
 }
 
 /// Chunks sent on a path that data has not measured, in that order.
@@ -27,7 +29,7 @@ pub(crate) struct EarlyAnswers {
 }
 
 impl EarlyAnswers {
-    /// A chunk is sent for the first time.
+    /// A chunk is sent for the first time, or a copy of one that was sent on another path.
     pub(crate) fn on_sent(&mut self, chunk: EarlyChunk) {
         if self.chunks.len() == MOST {
             self.chunks.pop_front();
@@ -35,21 +37,21 @@ impl EarlyAnswers {
         self.chunks.push_back(chunk);
     }
 
-    /// A SACK arrived over the path. Returns the chunk that it answers, unless that may be a copy sent long after it,
-    /// at `copied_at`. A chunk that moved to another path may have arrived there: answers before `smallest` do not
+    /// A SACK arrived over the path. Returns the chunk that it answers, unless that may be a copy sent long after it. A chunk that moved to another path may have arrived there: answers before `smallest` do not
     /// count, and none is expected after `longest`.
     pub(crate) fn on_sack(
         &self,
         now: Instant,
         (smallest, longest): (Duration, Duration),
-        copied_at: Option<Instant>,
         covers: impl Fn(Tsn) -> bool,
     ) -> Option<EarlyChunk> {
         let may_be = |chunk: &&EarlyChunk| {
             (smallest..=longest).contains(&now.since(chunk.sent_at)) && covers(chunk.tsn)
         };
-        let last = self.chunks.iter().rev().find(may_be)?;
-        let apart = copied_at.map_or(Duration::ZERO, |at| at.since(last.sent_at));
+        let mut answered = self.chunks.iter().rev().filter(may_be).peekable();
+        let latest = answered.peek()?.sent_at;
+        let last = answered.find(|chunk| !chunk.is_copy)?;
+        let apart = latest.since(last.sent_at);
         (apart <= now.since(last.sent_at) / 4).then_some(*last)
     }
 }
@@ -60,6 +62,10 @@ mod tests {
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn sent(tsn: u32, sent_at: Instant) -> EarlyChunk {
+        EarlyChunk { tsn: Tsn(tsn), sent_at, flight_bytes: 1000, is_copy: false }
     }
 
     /// TSN 1 leaves at 0 ms, 2 and 3 at 50 ms; a round trip takes 100 ms or more.
@@ -76,11 +82,14 @@ mod tests {
         ] {
             let mut early = EarlyAnswers::default();
             for (tsn, ms) in [(1, 0), (2, 50), (3, 50)] {
-                early.on_sent(EarlyChunk { tsn: Tsn(tsn), sent_at: at(ms), flight_bytes: 1000 });
+                early.on_sent(sent(tsn, at(ms)));
+            }
+            if let Some(ms) = copied_ms {
+                early.on_sent(EarlyChunk { is_copy: true, ..sent(0, at(ms)) });
             }
             let within = (Duration::from_millis(100), Duration::from_millis(300));
             let covers = |tsn: Tsn| tsn.0 <= covered;
-            let answer = early.on_sack(at(now_ms), within, copied_ms.map(at), covers);
+            let answer = early.on_sack(at(now_ms), within, covers);
             let answer = answer.map(|chunk| (chunk.tsn, chunk.sent_at));
             assert_eq!(answer, answers.map(|(tsn, ms)| (Tsn(tsn), at(ms))), "{what}");
         }
@@ -90,11 +99,11 @@ mod tests {
     fn the_latest_are_remembered() {
         let mut early = EarlyAnswers::default();
         for tsn in 0..=MOST as u32 {
-            early.on_sent(EarlyChunk { tsn: Tsn(tsn), sent_at: at(0), flight_bytes: 1 });
+            early.on_sent(sent(tsn, at(0)));
         }
         let within = (Duration::ZERO, Duration::MAX);
         let covers = |only: u32| move |tsn: Tsn| tsn.0 == only;
-        assert_eq!(early.on_sack(at(1), within, None, covers(0)), None, "the first is forgotten");
-        assert!(early.on_sack(at(1), within, None, covers(1)).is_some());
+        assert_eq!(early.on_sack(at(1), within, covers(0)), None, "the first is forgotten");
+        assert!(early.on_sack(at(1), within, covers(1)).is_some());
     }
 }

@@ -13,7 +13,7 @@ use super::{SendCx, Transmitter};
 use crate::config::{DataAhead, RttSample};
 use crate::mechanism::early_answers::{EarlyAnswers, EarlyChunk};
 use crate::types::{Fate, PathSet};
-use crate::{Duration, PathId, Tsn};
+use crate::{Duration, Instant, PathId, Tsn};
 
 impl Snapshot<'_> {
     /// Whether the path may take new data although data has not measured it: no better known path can take any, and there is more than all
@@ -109,6 +109,13 @@ pub(super) fn is_better_known(path: &SendPath, other: &SendPath) -> bool {
 }
 
 impl SendPath {
+    /// A copy was sent, maybe on a path on which other data waits for the first SACK over it.
+    pub(super) fn note_early_copy(&mut self, now: Instant, tsn: Tsn, flight_bytes: u32) {
+        if let Some(early) = self.record.if_used().and_then(|record| record.early.as_mut()) {
+            early.on_sent(EarlyChunk { tsn, sent_at: now, flight_bytes, is_copy: true });
+        }
+    }
+
     /// A SACK came over a path of which it may be the first to tell how long a round trip takes.
     #[cold]
     #[inline(never)]
@@ -124,8 +131,7 @@ impl SendPath {
         self.record.awaited = None;
         let within = (self.rtt.smallest().unwrap_or_default(), self.rtt.rto());
         let covers = |tsn| report.covers(tsn);
-        let copied_at = self.copies().latest_covered(covers);
-        match early.on_sack(cx.now, within, copied_at, covers) {
+        match early.on_sack(cx.now, within, covers) {
             Some(EarlyChunk { sent_at, flight_bytes, .. }) => {
                 self.sample_rtt(cx.now, cx.probe, sent_at, flight_bytes);
             }
@@ -145,7 +151,7 @@ impl Transmitter {
         }
         if policies.rtt_sample == RttSample::SlowPathUpdate {
             let flight_bytes = self.outstanding.get(tsn).flight_bytes;
-            let chunk = EarlyChunk { tsn, sent_at: cx.now, flight_bytes };
+            let chunk = EarlyChunk { tsn, sent_at: cx.now, flight_bytes, is_copy: false };
             self.paths[path].record.early.get_or_insert_with(Box::default).on_sent(chunk);
         }
     }

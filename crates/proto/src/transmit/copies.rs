@@ -200,6 +200,7 @@ impl Transmitter {
         let copies = &mut path.spread_mut().copies;
         copies.on_data_before(last_data);
         copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
+        path.note_early_copy(cx.now, tsn, flight_bytes);
         path.note_backlog(cx.now, flight_bytes.into());
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;

@@ -307,18 +307,6 @@ fn a_copy_is_no_data_of_the_path() {
     assert_eq!(none.last_data(Some(Instant::ZERO)), Some(Instant::ZERO), "nothing was copied");
 }
 
-#[test]
-fn of_the_copies_that_a_sack_covers_the_latest_counts() {
-    let mut copies = Copies::default();
-    for (tsn, ms) in [(5, 10), (6, 20), (9, 30)] {
-        copies.on_sent(at(ms), Tsn(tsn), 1000, LEAST_RATE, CopyAnswer::Nothing);
-    }
-    for (covered, expected) in [(4, None), (5, Some(10)), (6, Some(20)), (9, Some(30))] {
-        let latest = copies.latest_covered(|tsn| tsn.0 <= covered);
-        assert_eq!(latest, expected.map(at), "{covered}");
-    }
-}
-
 /// Chunk 1 left at 10 ms, chunk 2 at 20 ms; chunk 3 was copied at 5 ms.
 #[test]
 fn what_left_before_measured_data_is_forgotten() {

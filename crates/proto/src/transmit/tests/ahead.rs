@@ -162,3 +162,24 @@ fn data_ahead_measures_its_path_once_the_peer_answers_there() {
         assert_eq!(bench.samples(), samples, "{answers:?}");
     }
 }
+
+/// The first SACK over the second path may be the answer to a copy that it covers.
+#[test]
+fn a_copy_that_left_long_after_the_data_is_not_taken_for_it() {
+    for (copied_after_ms, covered, samples) in [
+        (20, &[(1, 1), (3, 5)][..], &[(1, 90)][..]),
+        (30, &[(1, 1), (3, 5)], &[]),
+        (30, &[(3, 5)], &[(1, 90)]),
+    ] {
+        let mut bench = with_data_ahead(60 * FULL);
+        bench.trace();
+        bench.wait(copied_after_ms);
+        let now = bench.now;
+        bench.path(1).note_early_copy(now, tsn(1), FULL);
+        bench.wait(60 - copied_after_ms);
+        bench.hear(&Answer::of(0).gaps(&[(3, 5)]).a_rwnd(60 * FULL));
+        bench.wait(30);
+        bench.hear(&Answer::of(0).gaps(covered).a_rwnd(60 * FULL).over(1));
+        assert_eq!(bench.samples(), samples, "{copied_after_ms} {covered:?}");
+    }
+}

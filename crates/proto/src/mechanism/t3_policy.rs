@@ -5,8 +5,10 @@
 //! A retransmission moved from another path is often the lowest TSN of its new path, but was sent after most of the
 //! outstanding chunks there; while it waits in the queue of a slow path, acknowledgements of earlier chunks restart
 //! nothing, and the timer expires although there is progress. The smart rule uses times: the timer is restarted when
-//! the oldest unacknowledged transmission has changed. In both, a retransmission of the lowest TSN restarts the timer
-//! when it is sent.
+//! the oldest unacknowledged transmission has changed. INET looks at it before and after each SACK. On a lossy path, the
+//! oldest one is nearly always a lost chunk, and changes when that is retransmitted, between two SACKs: no SACK would
+//! restart the timer, whatever it acknowledges. Here the oldest transmission is compared with that after the last SACK. In
+//! both, a retransmission of the lowest TSN restarts the timer when it is sent.
 
 use alloc::collections::VecDeque;
 
@@ -22,10 +24,9 @@ pub(crate) struct T3View {
     pub(crate) lowest_acked: bool,
     /// The cumulative ack newly acknowledged a chunk of the path.
     pub(crate) cumulative_ack_on_path: bool,
-    /// When the oldest transmission was made that was not acknowledged before the SACK.
-    pub(crate) oldest_before: Option<Instant>,
-    /// The same after it.
-    pub(crate) oldest_after: Option<Instant>,
+    /// The SACK newly acknowledged a chunk of the path, and the oldest transmission there that is not acknowledged is another one than
+    /// after the last SACK that did.
+    pub(crate) oldest_changed: bool,
     /// The peer took an acknowledgement back.
     pub(crate) reneged: bool,
 }
@@ -44,7 +45,7 @@ pub(crate) enum T3Action {
 pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
     let restarts = match policy {
         T3Restart::Rfc => view.lowest_acked,
-        T3Restart::Smart => view.cumulative_ack_on_path || view.oldest_before != view.oldest_after,
+        T3Restart::Smart => view.cumulative_ack_on_path || view.oldest_changed,
     };
     match (view.flight, restarts, view.reneged) {
         (0, _, _) => T3Action::Stop,
@@ -57,31 +58,40 @@ pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
 /// Retransmissions on a path in the order in which they were sent, which is not that of their TSNs. Those that are no
 /// longer outstanding are removed when they reach the front, so that each has the same cost once.
 #[derive(Debug)]
-pub(crate) struct RetransmissionLog(VecDeque<(Tsn, Instant)>);
+pub(crate) struct RetransmissionLog {
+    sent: VecDeque<(Tsn, Instant)>,
+    /// When the oldest transmission was made that the last SACK left unacknowledged, of all on the path.
+    oldest: Option<Instant>,
+}
 
 impl RetransmissionLog {
     /// Nothing was retransmitted.
     pub(crate) const fn new() -> Self {
-        Self(VecDeque::new())
+        Self { sent: VecDeque::new(), oldest: None }
     }
 
     /// Gives memory back that nothing needs now.
     pub(crate) fn release_memory(&mut self) {
-        self.0.shrink_to_fit();
+        self.sent.shrink_to_fit();
     }
 
     /// Notes a retransmission.
     pub(crate) fn push(&mut self, tsn: Tsn, at: Instant) {
-        self.0.push_back((tsn, at));
+        self.sent.push_back((tsn, at));
+    }
+
+    /// A SACK leaves `oldest` as the oldest transmission on the path. Returns whether the SACK before left another one.
+    pub(crate) fn notes_new_oldest(&mut self, oldest: Option<Instant>) -> bool {
+        core::mem::replace(&mut self.oldest, oldest) != oldest
     }
 
     /// When the oldest one was sent that still waits for its acknowledgement.
     pub(crate) fn oldest(&mut self, waits: impl Fn(Tsn, Instant) -> bool) -> Option<Instant> {
-        while let Some(&(tsn, at)) = self.0.front() {
+        while let Some(&(tsn, at)) = self.sent.front() {
             if waits(tsn, at) {
                 return Some(at);
             }
-            self.0.pop_front();
+            self.sent.pop_front();
         }
         None
     }
@@ -103,11 +113,10 @@ mod tests {
             flight: 1500,
             lowest_acked: false,
             cumulative_ack_on_path: false,
-            oldest_before: Some(at(5)),
-            oldest_after: Some(at(5)),
+            oldest_changed: false,
             reneged: false,
         };
-        let older_acked = T3View { oldest_after: Some(at(9)), ..quiet };
+        let older_acked = T3View { oldest_changed: true, ..quiet };
         for (what, view, rfc, smart) in [
             ("nothing of the path", quiet, Keep, Keep),
             ("all acknowledged", T3View { flight: 0, ..older_acked }, Stop, Stop),
@@ -134,6 +143,16 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_is_new_once_whatever_made_it_so() {
+        let mut log = RetransmissionLog::new();
+        for (oldest, is_new) in
+            [(Some(5), true), (Some(5), false), (Some(9), true), (None, true), (None, false)]
+        {
+            assert_eq!(log.notes_new_oldest(oldest.map(at)), is_new, "{oldest:?}");
+        }
+    }
+
+    #[test]
     fn the_log_forgets_what_was_acknowledged_or_sent_again() {
         let mut log = RetransmissionLog::new();
         let sent = [(u32::MAX, 10), (3, 20), (0, 30), (u32::MAX, 40)];
@@ -154,6 +173,6 @@ mod tests {
         assert_eq!(oldest(&outstanding), Some(at(40)));
         assert_eq!(oldest(&[]), None);
         log.release_memory();
-        assert_eq!(log.0.capacity(), 0);
+        assert_eq!(log.sent.capacity(), 0);
     }
 }

@@ -7,7 +7,6 @@ use super::effects::{Delivered, Effect};
 use super::peer_limit::SackSigns;
 use super::recovery::Losses;
 use super::send_path::SendPath;
-use super::t3::T3Ends;
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
 use crate::config::{CwndUpdate, DataCopies, LossDelays, StaleSack};
@@ -34,8 +33,6 @@ pub(super) struct AckedPath {
 pub(super) struct Before {
     first: Option<Tsn>,
     again: Option<Tsn>,
-    /// When the oldest transmission was made, where T3-rtx depends on it.
-    oldest: Option<Instant>,
     pub(super) flight: u64,
 }
 
@@ -268,11 +265,8 @@ impl Transmitter {
         self.grow_cwnds(cx, changes, news, arrival, &groups);
         self.undo_spurious(cx, &groups);
         self.reduce_cwnds(cx, lost_on, &groups);
-        let ends = changes.iter().map(|AckedPath { before, order }| T3Ends {
-            oldest_before: before.oldest,
-            lowest_acked: order.earliest_acked,
-        });
-        self.adjust_t3(cx, ends, news, withdrawn.chunks);
+        let lowest_acked = changes.iter().map(|change| change.order.earliest_acked);
+        self.adjust_t3(cx, lowest_acked, news, withdrawn.chunks);
         self.conclude(cx, source, &delta, &withdrawn);
         self.guard_goodput(cx, &delta);
         self.miss_at_tail(cx, arrival);
@@ -309,8 +303,7 @@ impl Transmitter {
         };
         for id in self.paths.ids() {
             let (first, again) = self.outstanding.lowest_on(id);
-            let oldest = self.oldest_transmission(cx.config.policies.t3_restart, id);
-            let before = Before { first, again, oldest, flight: self.paths[id].flight };
+            let before = Before { first, again, flight: self.paths[id].flight };
             changes.push(AckedPath { before, order });
         }
     }

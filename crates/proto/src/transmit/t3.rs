@@ -10,15 +10,6 @@ use crate::mechanism::t3_policy::{self, T3Action, T3View};
 use crate::types::{Fate, PathDelta};
 use crate::{Instant, LossDetection, PathId, ProbeEvent, Tsn};
 
-/// What the timer's policy must know of a path from before and after the SACK.
-#[derive(Clone, Copy)]
-pub(super) struct T3Ends {
-    /// [`Transmitter::oldest_transmission`] before.
-    pub(super) oldest_before: Option<Instant>,
-    /// The lowest outstanding TSN was acknowledged.
-    pub(super) lowest_acked: bool,
-}
-
 impl Transmitter {
     /// T3-rtx of a path expired (RFC 9260 section 6.3.3): what is outstanding on it is lost. `groups` are from before all
     /// timers that expire now. What is left is to count the error against the path, unless the peer answered.
@@ -73,17 +64,22 @@ impl Transmitter {
         is_here.then(|| (tsn, chunk.user_bytes()))
     }
 
-    /// When the oldest transmission on the path was made that is not acknowledged, if the policy wants to know. First
-    /// transmissions are in the order of their TSNs, retransmissions in that of the log.
+    /// Whether the oldest transmission on the path that is not acknowledged is another one than when this was asked before, if the
+    /// policy wants to know.
     #[inline]
-    pub(super) fn oldest_transmission(&mut self, policy: T3Restart, id: PathId) -> Option<Instant> {
-        match policy {
-            T3Restart::Smart => self.search_oldest_transmission(id),
-            _ => None,
-        }
+    fn has_new_oldest(&mut self, policy: T3Restart, id: PathId) -> bool {
+        policy == T3Restart::Smart && self.notes_new_oldest(id)
     }
 
-    fn search_oldest_transmission(&mut self, id: PathId) -> Option<Instant> {
+    #[inline(never)]
+    fn notes_new_oldest(&mut self, id: PathId) -> bool {
+        let oldest = self.oldest_transmission(id);
+        let log = &mut self.paths[id].record.retransmissions;
+        log.notes_new_oldest(oldest)
+    }
+
+    /// When that transmission was made. First transmissions are in the order of their TSNs, retransmissions in that of the log.
+    pub(super) fn oldest_transmission(&mut self, id: PathId) -> Option<Instant> {
         let outstanding = &mut self.outstanding;
         let first = outstanding.lowest_on(id).0.map(|tsn| outstanding.get(tsn).sent_at);
         let record = self.paths[id].record.if_used();
@@ -102,18 +98,17 @@ impl Transmitter {
     pub(super) fn adjust_t3(
         &mut self,
         cx: &SendCx<'_>,
-        ends: impl Iterator<Item = T3Ends>,
+        lowest_acked: impl Iterator<Item = bool>,
         news: &[PathDelta],
         reneged: u32,
     ) {
         let policy = cx.config.policies.t3_restart;
-        for ((id, ends), news) in self.paths.ids().zip(ends).zip(news) {
+        for ((id, lowest_acked), news) in self.paths.ids().zip(lowest_acked).zip(news) {
             let view = T3View {
                 flight: self.paths[id].flight,
-                lowest_acked: ends.lowest_acked,
+                lowest_acked,
                 cumulative_ack_on_path: news.by_cumulative_ack,
-                oldest_before: ends.oldest_before,
-                oldest_after: self.oldest_transmission(policy, id),
+                oldest_changed: news.chunks > 0 && self.has_new_oldest(policy, id),
                 reneged: reneged > 0,
             };
             match t3_policy::on_ack(policy, &view) {

@@ -111,8 +111,9 @@ policy_enum!(
     T3Restart {
         /// When the lowest outstanding TSN of the path is acknowledged (RFC 9260 section 6.3.2 R3, per path).
         Rfc = "rfc",
-        /// When the oldest unacknowledged transmission of the path changes, or the cumulative ack newly acknowledges a
-        /// chunk of the path (INET `cmtSmartT3Reset`).
+        /// When a chunk of the path is newly acknowledged, and the oldest unacknowledged transmission there is another one than
+        /// after the previous acknowledgement of the path, or the cumulative ack acknowledges one (similar to INET
+        /// `cmtSmartT3Reset`).
         Smart = "smart",
     }
 );

@@ -189,21 +189,20 @@ fn the_oldest_transmission_of_a_path_is_found_whatever_became_of_others() {
         assert_eq!(bench.sends(), [(0, [0].into())]);
         bench.wait(10);
     }
-    let oldest = |bench: &mut Bench, policy, id| {
-        let at = bench.tx.oldest_transmission(policy, PathId(id));
+    let oldest = |bench: &mut Bench, id| {
+        let at = bench.tx.oldest_transmission(PathId(id));
         at.map(|at| at.since(begin).as_millis())
     };
-    assert_eq!(oldest(&mut bench, T3Restart::Rfc, 0), None, "the policy looks at TSNs");
-    assert_eq!(oldest(&mut bench, T3Restart::Smart, 0), Some(0), "chunk 1");
+    assert_eq!(oldest(&mut bench, 0), Some(0), "chunk 1");
     bench.sack(&Answer::of(0).gaps(&[(1, 2)]));
-    assert_eq!(oldest(&mut bench, T3Restart::Smart, 0), Some(10), "chunk 4");
+    assert_eq!(oldest(&mut bench, 0), Some(10), "chunk 4");
     bench.sack(&Answer::of(0).gaps(&[(1, 2), (4, 4)]));
-    assert_eq!(oldest(&mut bench, T3Restart::Smart, 0), Some(30), "chunk 0, the last time");
+    assert_eq!(oldest(&mut bench, 0), Some(30), "chunk 0, the last time");
     bench.sack(&Answer::of(0).gaps(&[(1, 4)]));
-    assert_eq!(oldest(&mut bench, T3Restart::Smart, 0), Some(30));
-    assert_eq!(oldest(&mut bench, T3Restart::Smart, 1), None);
+    assert_eq!(oldest(&mut bench, 0), Some(30));
+    assert_eq!(oldest(&mut bench, 1), None);
     bench.sack(&Answer::of(5));
-    assert_eq!(oldest(&mut bench, T3Restart::Smart, 0), None);
+    assert_eq!(oldest(&mut bench, 0), None);
 }
 
 #[test]
@@ -223,7 +222,7 @@ fn a_retransmission_that_left_the_path_or_was_answered_is_not_waited_for_there()
         assert_eq!(bench.sends(), [(0, [1].into())]);
         bench.wait(10);
         leave(&mut bench);
-        assert_eq!(bench.tx.oldest_transmission(T3Restart::Smart, PathId(0)), None, "{what}");
+        assert_eq!(bench.tx.oldest_transmission(PathId(0)), None, "{what}");
     }
 }
 
@@ -248,6 +247,37 @@ fn the_smart_timer_begins_anew_when_the_oldest_transmission_was_answered() {
         bench.sack(&Answer::of(0).gaps(&[(1, 1)]));
         assert_eq!(bench.t3(0), Some(rto - 1000 + expected), "{policy:?}");
     }
+}
+
+/// On a lossy path the oldest transmission is a lost chunk, which is retransmitted between two SACKs.
+#[test]
+fn the_smart_timer_begins_anew_if_the_oldest_was_repeated_and_another_is_answered() {
+    let mut bench = smart();
+    bench.place(&[1, 0]);
+    bench.wait(5);
+    bench.place(&[0, 0, 0]);
+    bench.path(0).timed = None;
+    bench.wait(10);
+    // The lowest chunk comes from path 1, and is the newest.
+    bench.config.policies.retransmission.fast = crate::config::RetransmissionPath::Alternate;
+    bench.tx.mark_lost(bench.now, tsn(0), FastRetransmission);
+    assert_eq!(bench.sends(), [(0, [0].into())]);
+    bench.config.policies.retransmission.fast = crate::config::RetransmissionPath::Same;
+    bench.wait(10);
+    bench.sack(&Answer::of(0).gaps(&[(3, 3)]));
+    bench.wait(10);
+    let before = bench.t3(0);
+    bench.tx.mark_lost(bench.now, tsn(1), FastRetransmission);
+    assert_eq!(bench.sends(), [(0, [1].into())]);
+    assert_eq!(bench.t3(0), before, "no SACK came");
+    bench.wait(10);
+    // The oldest is chunk 2, before and after this SACK.
+    bench.sack(&Answer::of(0).gaps(&[(3, 4)]));
+    assert_eq!(bench.t3(0), Some(bench.rto(0)), "progress");
+    bench.wait(10);
+    let left = bench.t3(0);
+    bench.sack(&Answer::of(0).gaps(&[(3, 4)]));
+    assert_eq!(bench.t3(0), left, "nothing new");
 }
 
 #[test]

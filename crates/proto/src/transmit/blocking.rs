@@ -50,7 +50,6 @@ impl Snapshot<'_> {
         if tx.paths.iter().all(|path| path.flight == 0) {
             return self.arrives_sooner_elsewhere(own, &view, user_bytes);
         }
-        let in_flight = tx.outstanding.in_flight_on(path).user_bytes;
         let buffer = self.buffer_that_blocks();
         if tx.has_all() && tx.queue.waiting() + tx.outstanding.in_flight_user_bytes() <= buffer {
             // Whatever arrives first, all of it has room.
@@ -68,10 +67,14 @@ impl Snapshot<'_> {
         };
         // Nearly always none has a lower RTT by far enough, and then no more has to be known.
         let mut faster: SmallVec<[MeasuredPath; 3]> = SmallVec::new();
+        let own_flight = tx.outstanding.in_flight_on(path).user_bytes;
+        // All that is in flight on paths that are no faster takes space from the faster ones.
+        let mut in_flight = tx.outstanding.in_flight_user_bytes();
         let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
         let carries_data = |it: &&SendPath| !tx.rests(it.id, self.usable);
         for it in others().filter(is_lower).filter(carries_data) {
             let Some(view) = tx.measured(it, self.now) else { continue };
+            in_flight = in_flight.saturating_sub(tx.outstanding.in_flight_on(it.id).user_bytes);
             faster.push(MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view });
         }
         if faster.is_empty() {
@@ -82,12 +85,16 @@ impl Snapshot<'_> {
             return true;
         }
         let waits = if dependents == 0 { Waits::Nothing } else { Waits::Everything };
-        let slow = SlowPath { rtt, in_flight, chunk: user_bytes.into(), buffer, waits };
+        let chunk = user_bytes.into();
+        let slow_path = |waits, buffer| {
+            let in_flight = if waits == Waits::Nothing { in_flight } else { own_flight };
+            SlowPath { rtt, in_flight, chunk, buffer, waits }
+        };
+        let slow = slow_path(waits, buffer);
         // The TSNs above a gap are counted, whether their data waits for it or not.
-        let span =
-            SlowPath { buffer: self.span_bytes(user_bytes), waits: Waits::Everything, ..slow };
+        let span = slow_path(Waits::Everything, self.span_bytes(user_bytes));
         // What is in flight leaves the send buffer with its own answer, whatever waits for it at the receiver.
-        let sender = SlowPath { buffer: tx.queue.limit(), waits: Waits::Nothing, ..slow };
+        let sender = slow_path(Waits::Nothing, tx.queue.limit());
         would_block(&slow, &faster)
             || would_block(&span, &faster)
             || tx.peer.acks_are_final && would_block(&sender, &faster)

@@ -209,6 +209,26 @@ fn a_measured_rate_takes_the_place_of_a_window() {
     assert_eq!(narrow.sends_in(ms(1), 1 << 30), 1000);
 }
 
+/// 10 ms at a million bytes a second, and a window of 15,000 bytes.
+#[test]
+fn a_path_keeps_more_in_flight_beside_one_with_a_round_trip_many_times_as_long() {
+    let path = MeasuredPath { cwnd: 15_000, rate: delivers(1_000_000, true), ..FULL };
+    for (rtt_ms, expected) in
+        [(20, 10_000), (159, 10_000), (160, 12_500), (319, 12_500), (320, 15_000), (640, 15_000)]
+    {
+        assert_eq!(path.keeps_in_flight(ms(rtt_ms), 1 << 30), expected, "{rtt_ms} ms");
+    }
+    let wide = MeasuredPath { cwnd: 1 << 30, ..path };
+    assert_eq!(wide.keeps_in_flight(ms(10_000), 1 << 30), 20_000, "twice as much at most");
+    let narrow = MeasuredPath { cwnd: 8000, ..path };
+    assert_eq!(narrow.keeps_in_flight(ms(640), 1 << 30), 10_000, "and what it delivers at least");
+    let unknown = MeasuredPath { cwnd: 15_000, rate: None, ..path };
+    let could_send = unknown.could_send(1 << 30).into();
+    assert_eq!(unknown.keeps_in_flight(ms(640), 1 << 30), could_send, "nothing is known");
+    let trains = MeasuredPath { bottleneck: Some(1_000_000), ..unknown };
+    assert_eq!(trains.keeps_in_flight(ms(640), 1 << 30), 15_000, "trains have shown its rate");
+}
+
 #[test]
 fn a_thin_path_is_as_slow_as_it_sends() {
     // 100 bytes a millisecond: a chunk of 1,000 bytes takes 10 of the 14 ms of its round trip.

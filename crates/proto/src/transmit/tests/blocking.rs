@@ -69,6 +69,34 @@ fn a_chunk_waits_for_the_faster_path_only_where_it_would_block_the_buffer() {
     assert_eq!(primary.choice(), slow);
 }
 
+/// Path 0 needs room for its window of 20 packets; the others have a round trip twice as long.
+#[test]
+fn what_other_slow_paths_have_in_flight_leaves_less_room() {
+    for (on_path_2, delivery, expected) in [
+        (0, Delivery::Unordered, Some((1, What::New(FULL)))),
+        (9, Delivery::Unordered, None),
+        (9, Delivery::Ordered, None),
+    ] {
+        let mut bench = Bench::tuned(Preset::Recommended, 3, |config| {
+            config.policies.pacing = Pacing::Off;
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.tail_reinjection = TailReinjection::Off;
+            config.policies.reschedule.side = RescheduleSide::None;
+            config.policies.send_buffer = BufferSize::Bytes;
+            config.send_buffer_bytes = u64::from(30 * FULL);
+        });
+        (0..3).for_each(|id| bench.shape(id, 20, 20, 20 + 20 * u64::from(id.min(1))));
+        bench.place(&std::vec![2; on_path_2]);
+        let payload = Payload::Virtual(VirtualPayload { message: 0, offset: 0, len: FULL });
+        let message = OutgoingMessage { delivery, ..OutgoingMessage::from_payload(0, payload) };
+        bench.send_message(message, Reliability::Full).1.unwrap();
+        bench.has_more();
+        let path = bench.path(0);
+        path.flight = path.congestion.cwnd;
+        assert_eq!(bench.choice(), expected, "{on_path_2} {delivery:?}");
+    }
+}
+
 /// Path 1 carries an eightieth of path 0, and the buffer has room for all that would wait for it.
 #[test]
 fn ordered_data_does_not_wait_for_a_path_that_brings_next_to_nothing() {

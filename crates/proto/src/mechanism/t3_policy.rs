@@ -22,10 +22,8 @@ pub(crate) struct T3View {
     pub(crate) flight: u64,
     /// The lowest outstanding TSN of the path was acknowledged.
     pub(crate) lowest_acked: bool,
-    /// The cumulative ack newly acknowledged a chunk of the path.
-    pub(crate) cumulative_ack_on_path: bool,
-    /// The SACK newly acknowledged a chunk of the path, and the oldest transmission there that is not acknowledged is another one than
-    /// after the last SACK that did.
+    /// The cumulative ack newly acknowledged a chunk of the path; or the SACK did, and the oldest transmission there that is not
+    /// acknowledged is another one than after the last SACK that did.
     pub(crate) oldest_changed: bool,
     /// The peer took an acknowledgement back.
     pub(crate) reneged: bool,
@@ -45,7 +43,7 @@ pub(crate) enum T3Action {
 pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
     let restarts = match policy {
         T3Restart::Rfc => view.lowest_acked,
-        T3Restart::Smart => view.cumulative_ack_on_path || view.oldest_changed,
+        T3Restart::Smart => view.oldest_changed,
     };
     match (view.flight, restarts, view.reneged) {
         (0, _, _) => T3Action::Stop,
@@ -109,13 +107,8 @@ mod tests {
     #[test]
     fn actions() {
         use T3Action::{Keep, Restart, Start, Stop};
-        let quiet = T3View {
-            flight: 1500,
-            lowest_acked: false,
-            cumulative_ack_on_path: false,
-            oldest_changed: false,
-            reneged: false,
-        };
+        let quiet =
+            T3View { flight: 1500, lowest_acked: false, oldest_changed: false, reneged: false };
         let older_acked = T3View { oldest_changed: true, ..quiet };
         for (what, view, rfc, smart) in [
             ("nothing of the path", quiet, Keep, Keep),
@@ -128,12 +121,6 @@ mod tests {
                 T3View { lowest_acked: true, ..quiet },
                 Restart,
                 Keep,
-            ),
-            (
-                "the lowest by the cumulative ack",
-                T3View { lowest_acked: true, cumulative_ack_on_path: true, ..quiet },
-                Restart,
-                Restart,
             ),
             ("taken back", T3View { reneged: true, ..quiet }, Start, Start),
         ] {

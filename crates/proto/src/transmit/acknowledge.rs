@@ -229,7 +229,7 @@ impl Transmitter {
         let report = &if is_believed { *report } else { report.without_blocks() };
         let blocks = report.blocks;
         let mut changes = PerPath::new();
-        self.note_low_ends(cx, &mut changes);
+        self.note_low_ends(&mut changes);
         let mut delta = AckDelta::default();
         let elsewhere = self.silent_paths(cx, arrival);
         let heard = self.apply_sack(cx, report, &elsewhere, &mut delta);
@@ -295,7 +295,7 @@ impl Transmitter {
     }
 
     /// The paths before the SACK; their order has not changed yet.
-    fn note_low_ends(&mut self, cx: &SendCx<'_>, changes: &mut PerPath<AckedPath>) {
+    fn note_low_ends(&mut self, changes: &mut PerPath<AckedPath>) {
         let order = PathProgress {
             advanced: false,
             earliest_acked: false,

@@ -104,11 +104,11 @@ impl Transmitter {
     ) {
         let policy = cx.config.policies.t3_restart;
         for ((id, lowest_acked), news) in self.paths.ids().zip(lowest_acked).zip(news) {
+            let is_new = news.chunks > 0 && self.has_new_oldest(policy, id);
             let view = T3View {
                 flight: self.paths[id].flight,
                 lowest_acked,
-                cumulative_ack_on_path: news.by_cumulative_ack,
-                oldest_changed: news.chunks > 0 && self.has_new_oldest(policy, id),
+                oldest_changed: is_new || news.by_cumulative_ack,
                 reneged: reneged > 0,
             };
             match t3_policy::on_ack(policy, &view) {

@@ -1,6 +1,7 @@
 //! Copies of data on a second path: which chunk, which path, and what the answer tells.
 
 use polypath_wire::{DataFlags, DuplicateTsns};
+use smallvec::SmallVec;
 
 use super::ahead::is_better_known;
 use super::decide::Snapshot;
@@ -11,6 +12,7 @@ use super::send_path::SendPath;
 use super::{AckOutcome, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
 use crate::mechanism::copies::{self, Copies, CopyAnswer, CopyRoom};
+use crate::mechanism::loss_delay::LossDelay;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
 use crate::{PathId, Tsn};
@@ -29,16 +31,48 @@ impl Snapshot<'_> {
         if takers.is_empty() {
             return None;
         }
-        self.last_to_copy(takers).or_else(|| self.straggler_to_copy(takers))
+        self.endangered_to_copy(takers)
+            .or_else(|| self.last_to_copy(takers))
+            .or_else(|| self.straggler_to_copy(takers))
     }
 
     /// One of the last chunks, the highest one first: nothing that is sent later reports it missing.
     fn last_to_copy(&self, takers: PathSet) -> Option<(Tsn, PathId)> {
+        self.first_to_copy(self.last_chunks(), takers)
+    }
+
+    /// The last chunks, the highest one first.
+    fn last_chunks(&self) -> impl Iterator<Item = Tsn> {
         let outstanding = &self.tx.outstanding;
-        let last = outstanding.span().min(LAST_CHUNKS);
-        (1..=last).find_map(|back| {
-            let tsn = Tsn(outstanding.next_tsn().0.wrapping_sub(back));
-            Some((tsn, self.taker_of(tsn, takers)?))
+        let next = outstanding.next_tsn();
+        (1..=outstanding.span().min(LAST_CHUNKS)).map(move |back| Tsn(next.0.wrapping_sub(back)))
+    }
+
+    /// The first of these that may have a copy, and the path that takes it.
+    fn first_to_copy(
+        &self,
+        mut chunks: impl Iterator<Item = Tsn>,
+        takers: PathSet,
+    ) -> Option<(Tsn, PathId)> {
+        chunks.find_map(|tsn| Some((tsn, self.taker_of(tsn, takers)?)))
+    }
+
+    /// At the tail: one of the last or lowest chunks of a path that has lost something, beginning with the path that loses most. Few chunks
+    /// get a copy, and these need it most.
+    fn endangered_to_copy(&self, takers: PathSet) -> Option<(Tsn, PathId)> {
+        if !self.tx.is_all_sent() {
+            return None;
+        }
+        let mut lossy: SmallVec<[(&SendPath, &LossDelay); 4]> = SmallVec::new();
+        for path in self.tx.paths.iter().filter(|path| path.flight > 0) {
+            let losses = path.record.used().map(|record| &record.loss_delay);
+            lossy.extend(losses.filter(|it| it.has_any()).map(|losses| (path, losses)));
+        }
+        lossy.sort_by(|(_, one), (_, other)| other.compare(one));
+        lossy.into_iter().find_map(|(path, _)| {
+            let last =
+                self.last_chunks().filter(|tsn| self.tx.outstanding.get(*tsn).path == path.id);
+            self.first_to_copy(last, takers).or_else(|| self.lowest_to_copy(path, takers))
         })
     }
 
@@ -48,19 +82,20 @@ impl Snapshot<'_> {
         if !self.tx.is_all_sent() {
             return None;
         }
+        self.tx.paths.iter().find_map(|path| self.lowest_to_copy(path, takers))
+    }
+
+    /// One of the lowest chunks of the path.
+    fn lowest_to_copy(&self, path: &SendPath, takers: PathSet) -> Option<(Tsn, PathId)> {
         let outstanding = &self.tx.outstanding;
-        let on = |path: &SendPath| {
-            let others = takers.without(PathSet::of(path.id));
-            let mut next = (path.flight > 0 && !others.is_empty()).then_some(outstanding.base());
-            let lowest = core::iter::from_fn(|| {
-                let tsn = outstanding.next_unacked_on(path.id, next?)?;
-                next = Some(tsn.next());
-                Some(tsn)
-            });
-            let mut lowest = lowest.take(LAST_CHUNKS as usize);
-            lowest.find_map(|tsn| Some((tsn, self.taker_of(tsn, others)?)))
-        };
-        self.tx.paths.iter().find_map(on)
+        let others = takers.without(PathSet::of(path.id));
+        let mut next = (path.flight > 0 && !others.is_empty()).then_some(outstanding.base());
+        let lowest = core::iter::from_fn(|| {
+            let tsn = outstanding.next_unacked_on(path.id, next?)?;
+            next = Some(tsn.next());
+            Some(tsn)
+        });
+        self.first_to_copy(lowest.take(LAST_CHUNKS as usize), others)
     }
 
     /// The path that takes a copy of the chunk, if it may have one.

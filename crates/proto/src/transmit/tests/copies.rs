@@ -371,6 +371,43 @@ fn what_a_transfer_waits_for_in_the_end_is_copied() {
     }
 }
 
+/// Five chunks on each of two paths, and copies of five go over the third one.
+#[test]
+fn of_many_chunks_those_are_copied_whose_path_loses_most() {
+    for (what, lost, expected) in [
+        ("the last ones", [0, 0], [9, 8, 7, 6, 5]),
+        ("those of path 0", [1, 0], [4, 3, 2, 1, 0]),
+        ("it loses more", [2, 1], [4, 3, 2, 1, 0]),
+        ("those of path 1", [1, 2], [9, 8, 7, 6, 5]),
+    ] {
+        let mut bench = Bench::tuned(Preset::Recommended, 3, |config| {
+            config.policies.tail_reinjection = crate::config::TailReinjection::Off;
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.pacing = crate::config::Pacing::Off;
+        });
+        (0..3).for_each(|id| bench.shape(id, 9, 9, 40));
+        bench.place(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+        for (id, lost) in (0..).zip(lost) {
+            let losses = &mut bench.path(id).record.loss_delay;
+            for round in 1..=4 {
+                if round <= lost {
+                    losses.on_lost();
+                }
+                let at = crate::Instant::ZERO + Duration::from_secs(round);
+                losses.on_delivered(at, Duration::from_millis(1), 10);
+            }
+        }
+        // Neither of the two takes any.
+        for id in 0..2 {
+            let path = bench.path(id);
+            path.flight = path.congestion.cwnd;
+        }
+        bench.config.policies.data_copies = DataCopies::On;
+        let copies: Vec<u32> = bench.sends().into_iter().flat_map(|(_, chunks)| chunks).collect();
+        assert_eq!(copies, expected, "{what}");
+    }
+}
+
 #[test]
 fn a_peer_that_answers_over_another_path_measures_none() {
     for (late, over, given_up) in [(1, 0, true), (0, 0, false), (1, 1, false)] {

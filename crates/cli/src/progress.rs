@@ -27,6 +27,12 @@ impl ProgressArgs {
     }
 }
 
+/// The line before the number of runs is known.
+const COUNTING: &str = "{prefix}{spinner} counting runs, {elapsed} gone";
+/// The line after that.
+const RUNNING: &str =
+    "{prefix}{bar:30} {human_pos} of {human_len} runs, {elapsed} gone, {eta} left{msg}";
+
 /// A line on the terminal: runs done, runs left, time left.
 pub(crate) struct Bar {
     line: ProgressBar,
@@ -60,12 +66,7 @@ impl Bar {
             false => ProgressDrawTarget::stderr_with_hz(4),
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template(
-            "{prefix}{bar:30} {human_pos} of {human_len} runs, {elapsed} gone, {eta} left{msg}",
-        );
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
+        set_style(&bar, COUNTING);
         if io::stderr().is_terminal() && !args.quiet {
             bar.enable_steady_tick(Duration::from_millis(250));
         }
@@ -76,6 +77,7 @@ impl Bar {
     pub fn begin(&self, name: &str) {
         self.line.unset_length();
         self.line.reset();
+        set_style(&self.line, COUNTING);
         self.line.set_prefix(format!("{name}: "));
         *self.counts() = Counts { name: format!("{name}: "), ..Counts::default() };
     }
@@ -102,9 +104,11 @@ impl Bar {
 
 impl Progress for Bar {
     fn expect(&self, runs: usize) {
-        // Without a length there is no bar yet, instead of a full one.
-        let known = self.line.length().unwrap_or(0);
-        self.line.set_length(known + runs as u64);
+        let known = self.line.length();
+        self.line.set_length(known.unwrap_or(0) + runs as u64);
+        if known.is_none() {
+            set_style(&self.line, RUNNING);
+        }
         self.counts().expected += runs;
     }
 
@@ -120,9 +124,22 @@ impl Progress for Bar {
     }
 }
 
+fn set_style(line: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        line.set_style(style);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_lines_can_be_drawn() {
+        for template in [COUNTING, RUNNING] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
 
     #[test]
     fn each_tenth_of_the_runs_has_a_line() {

@@ -1,8 +1,8 @@
 //! The journal: finished runs, each recorded as soon as it is over.
 //!
-//! A directory has a part of it for each process that made runs there, on any machine; no process writes into the part of
-//! another. A run that two processes made counts once. Each line has a [checksum](sealed). Results are named once per shape
-//! and not in every line.
+//! A directory has a part for each process that made runs there, on any machine; no process writes to the part of another. A run that
+//! two processes made counts once. Each line has a [checksum](sealed). Names of results are written once per shape instead of in every
+//! line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -77,7 +77,7 @@ struct State {
     runs: Index,
     /// Names of results.
     shapes: Numbered<Vec<String>>,
-    /// What the values of runs are: few different lists, for many runs.
+    /// Kinds of the values of runs: few different lists for many runs.
     kinds: Numbered<Kinds>,
     programs: Numbered<Program>,
     /// The part that this process writes, and its number; none before it is [signed](Journal::sign).
@@ -94,7 +94,7 @@ struct Part {
     threads: usize,
 }
 
-/// The number of a shape, and the kind of each of its values.
+/// Number of a shape, and kinds of its values.
 type Kinds = (usize, Vec<Option<Kind>>);
 
 /// A process that writes to a directory.
@@ -104,7 +104,7 @@ pub(crate) struct Worker {
     pub program: Arc<Program>,
     /// Number of concurrent runs.
     pub threads: usize,
-    /// Whether that is known; some file systems do not say whether a process still writes.
+    /// Whether it is known that the process still writes; some file systems have no locks.
     pub is_certain: bool,
 }
 
@@ -117,7 +117,7 @@ impl Journal {
         Self::of_share(directory, Shard::WHOLE)
     }
 
-    /// Opens what may have runs of a share of the work.
+    /// Opens the parts that may have runs of a share of the work.
     ///
     /// # Errors
     /// As [`Journal::open`].
@@ -125,7 +125,7 @@ impl Journal {
         Self::loaded(directory, share, State::load)
     }
 
-    /// Opens the journal of a directory without what came out of runs, which is fast: for notes and names only.
+    /// Opens the journal of a directory without the results of runs, which is fast: for notes and names only.
     ///
     /// # Errors
     /// As [`Journal::open`].
@@ -154,7 +154,7 @@ impl Journal {
         Ok(Self { directory: directory.to_owned(), share, state: Mutex::new(state) })
     }
 
-    /// Begins a part of it, and notes who writes from now on, making so many runs at a time.
+    /// Begins a part, and records the writer and its number of concurrent runs.
     ///
     /// # Errors
     /// It cannot be written.
@@ -165,7 +165,7 @@ impl Journal {
         self.io(state.program(program)).map(drop)
     }
 
-    /// Whether a run is in it.
+    /// Whether it has a run.
     pub fn has(&self, id: RunId) -> bool {
         self.lock().runs.get(id).is_some()
     }
@@ -244,7 +244,7 @@ impl Journal {
         self.io(state.add_run(id, (status, execution), kinds, &text))
     }
 
-    /// Names of all results of these runs, sorted, and what they hold; nothing for what never had a value.
+    /// Names of all results of these runs, sorted, with their kinds; no kind for results that never had a value.
     pub(crate) fn kinds(&self, ids: impl Iterator<Item = RunId>) -> BTreeMap<String, Option<Kind>> {
         let state = self.lock();
         let lists: BTreeSet<u32> =
@@ -264,7 +264,7 @@ impl Journal {
         found
     }
 
-    /// A run that is in it.
+    /// Reads one of its runs.
     ///
     /// # Errors
     /// It cannot be read.
@@ -297,7 +297,7 @@ impl Journal {
         }))
     }
 
-    /// Takes over all runs of another journal that are not in this one, or have no result in it; returns how many.
+    /// Imports all runs of another journal that are missing here or have no result; returns their number.
     ///
     /// # Errors
     /// One of them cannot be read or written.
@@ -331,7 +331,7 @@ impl Journal {
         self.io(state.writer.as_ref().map_or(Ok(()), |(writer, _)| writer.sync()))
     }
 
-    /// Discards and removes what this process wrote.
+    /// Discards and removes the part of this process.
     pub(crate) fn discard(self) {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some((writer, _)) = state.writer {
@@ -398,7 +398,7 @@ impl State {
         self.unless_gone(read)
     }
 
-    /// A writer without runs may take its part away while it is read.
+    /// A writer without runs may remove its part while it is read.
     fn unless_gone(&mut self, read: Result<(), JournalError>) -> Result<(), JournalError> {
         match read {
             Err(JournalError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
@@ -409,7 +409,7 @@ impl State {
         }
     }
 
-    /// Begins a part, unless that was done.
+    /// Begins a part, unless there is one.
     fn begin(&mut self, directory: &Path, share: Shard, host: &str) -> io::Result<()> {
         if self.writer.is_none() {
             let writer = Writer::begin(directory, share, host)?;
@@ -419,7 +419,7 @@ impl State {
         Ok(())
     }
 
-    /// The writer and its part; there is one once it was begun.
+    /// The writer and its part, once begun.
     fn writing(&mut self) -> io::Result<(&mut Writer, &mut Part)> {
         match &mut self.writer {
             Some((writer, number)) => Ok((writer, &mut self.parts[*number])),
@@ -432,7 +432,7 @@ impl State {
         self.writing()?.0.write(&text).map(drop)
     }
 
-    /// Notes who makes the next runs; returns the number within the part.
+    /// Records the program that makes the next runs; returns its number within the part.
     fn program(&mut self, program: &Program) -> io::Result<usize> {
         let number = self.programs.number(program.clone());
         let (_, part) = self.writing()?;
@@ -443,12 +443,12 @@ impl State {
         Ok(self.last_program())
     }
 
-    /// Who makes the next runs, as numbered within the part.
+    /// Number, within the part, of the program that makes the next runs.
     fn last_program(&mut self) -> usize {
         self.writing().map_or(0, |(_, part)| part.programs.len().saturating_sub(1))
     }
 
-    /// The numbers of a shape in the journal and in the part, where it is written down first if it is new.
+    /// Numbers of a shape in the journal and in the part, which records it first if it is new.
     fn shape(&mut self, names: Arc<Vec<String>>) -> io::Result<(usize, usize)> {
         let shape = self.shapes.number(Arc::clone(&names));
         let (_, part) = self.writing()?;

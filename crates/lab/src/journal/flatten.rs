@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Nothing.
+    /// No value.
     #[default]
     Null,
     /// True or false.
@@ -25,7 +25,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The number that it is; true is 1.
+    /// Value as a number; true is 1.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Int(number) => Some(*number as f64),
@@ -49,8 +49,8 @@ impl Cell {
     }
 }
 
-/// By hand: what derives for untagged choices is to try one after the other, each with an error that is written and thrown
-/// away, and a row has hundreds of cells.
+/// Written by hand: the derived implementation for untagged enums tries one variant after the other and formats an error for each,
+/// and a row has hundreds of cells.
 impl<'de> Deserialize<'de> for Cell {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OfCell;
@@ -106,14 +106,14 @@ pub struct FlatResult {
     pub series: Vec<(String, Vec<f64>, Vec<Option<f64>>)>,
 }
 
-/// What stands elsewhere in a row or is no result.
+/// Fields that have columns of their own or are no results.
 const ELSEWHERE: [&str; 5] = ["title", "seed", "form", "trace_hash", "wall_s"];
 /// Fields by which elements of lists are named, in this order.
 const NAMING: [&str; 4] = ["pair", "from", "path", "name"];
 
 impl FlatResult {
-    /// Of a result as JSON. Objects in objects are joined by dots; elements of lists are named by what names them:
-    /// pair, sending host, path and name.
+    /// Flattens a result in JSON. Names of nested objects are joined by dots; elements of lists are named by their pair, sending
+    /// host, path and name.
     pub fn of(result: &Value) -> Self {
         let mut flat = Self::default();
         let mut place = String::new();
@@ -132,7 +132,7 @@ impl FlatResult {
         flat
     }
 
-    /// Adds what stands at `place`, which is the same again afterwards.
+    /// Adds the value at `place`, which is restored afterwards.
     fn add(&mut self, place: &mut String, value: &Value) {
         let length = place.len();
         let mut within = |place: &mut String, key: &str, value| {
@@ -167,7 +167,7 @@ impl FlatResult {
         }
     }
 
-    /// Lists of numbers are series; their times are those of the object they stand in, or of the one around it.
+    /// Adds lists of numbers as series, with the times of their object or of the enclosing one.
     fn add_series(&mut self, name: &str, fields: &Map<String, Value>, times: &[f64]) {
         let own = fields.get("time_s").and_then(Value::as_array);
         let own: Option<Vec<f64>> =
@@ -195,7 +195,7 @@ impl FlatResult {
     }
 }
 
-/// Adds the name of an element to that of its list.
+/// Appends the name of an element to that of its list.
 fn join(list: &mut String, element: &Map<String, Value>) {
     let names = NAMING.iter().filter_map(|key| element.get(*key).and_then(Value::as_str));
     for name in names.filter(|name| !name.is_empty()) {

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::canonical::canonical;
 
-/// Changes whenever the same configuration and seed lead to other results, or the form of results changes: results of
-/// other versions are not taken for these.
+/// Version of results. It changes whenever the same configuration and seed lead to other results, or the form of results changes, so
+/// that results of different versions are not mixed.
 pub const RESULTS_VERSION: u32 = 3;
 
 /// The name of a run: a hash of its resolved configuration, its seed and [`RESULTS_VERSION`].
@@ -21,10 +21,10 @@ pub struct RunId([u8; 16]);
 pub struct Identity(Sha256);
 
 impl Identity {
-    /// Of a scenario: every value that it has, written down or by default, but its title and seed.
+    /// Resolves a scenario: all its values, explicit or by default, except title and seed.
     ///
     /// # Errors
-    /// A value has no form as JSON.
+    /// A value cannot be represented in JSON.
     pub fn of(scenario: &Scenario) -> Result<Self, serde_json::Error> {
         let mut hasher = Sha256::new();
         hasher.update(format!("polypath run {RESULTS_VERSION}\0"));
@@ -32,7 +32,7 @@ impl Identity {
         Ok(Self(hasher))
     }
 
-    /// Of a configuration that has no scenario, because something is wrong with it.
+    /// Resolves an invalid configuration, which has no scenario.
     pub fn refused(what: &str) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(format!("polypath refused {RESULTS_VERSION}\0{what}\0"));
@@ -61,7 +61,7 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// A text that is no name of a run.
+/// Error: a text is not the name of a run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is not 32 hexadecimal digits")]
 pub struct NotARunId(String);
@@ -110,7 +110,7 @@ mod tests {
         Identity::of(&scenario(edits)).expect("JSON").run(seed)
     }
 
-    /// JSON with sorted keys, by way of a tree.
+    /// JSON with sorted keys, by building a tree.
     fn sorted(value: &Value, out: &mut String) {
         match value {
             Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Where the runs of a journal stand. A study can have a million, so that a place takes little memory.
+//! Positions of the runs of a journal. A study can have a million runs, so a position takes little memory.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Execution, RunId, Status};
 pub(super) struct Place {
     pub start: u64,
     wall_s: f64,
-    /// Not a number if unknown.
+    /// NaN if unknown.
     core_s: f64,
     started_unix_s: f64,
     pub length: u32,
@@ -23,30 +23,30 @@ pub(super) struct Place {
 /// Summary of a run, without its results.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Note {
-    /// How it ended.
+    /// Status at its end.
     pub status: Status,
-    /// How it was executed.
+    /// Execution.
     pub execution: Execution,
     /// Number of attempts without a result.
     pub failures: u32,
 }
 
-/// The runs of a journal. Of several lines of a run, the first with a result counts, or else the last.
+/// Runs of a journal. If a run has several lines, the first with a result counts, otherwise the last.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// What was read, in the order of names once it is [sorted](Self::sort).
+    /// Runs that were read, ordered by name once they are [sorted](Self::sort).
     read: Vec<(RunId, Place)>,
-    /// What was added since; it counts instead of what was read.
+    /// Runs added since, which take precedence.
     added: BTreeMap<RunId, Place>,
     /// Runs of `added` that are not in `read`.
     new: usize,
 }
 
-/// Where a line stands: its part, its beginning and its length.
+/// Position of a line: part, offset and length.
 pub(super) type Lines = (usize, u64, usize);
 
 impl Place {
-    /// That of a line, with the numbers of the kinds of its values and of its program.
+    /// Position of a line, with the numbers of its kinds of values and of its program.
     pub fn new(
         (part, start, length): Lines,
         (kinds, program): (usize, usize),
@@ -76,7 +76,7 @@ impl Place {
         Note { status, execution, failures: self.failures.into() }
     }
 
-    /// What counts of this place and a later one of the same run.
+    /// The position that counts, of this one and a later one of the same run.
     fn joined(self, later: Self) -> Self {
         if self.status.has_results() {
             return self;
@@ -86,12 +86,12 @@ impl Place {
 }
 
 impl Index {
-    /// Notes what was read. Nothing is found before it is [sorted](Self::sort).
+    /// Adds a run that was read. Nothing is found before the index is [sorted](Self::sort).
     pub fn push(&mut self, id: RunId, place: Place) {
         self.read.push((id, place));
     }
 
-    /// Orders what was read.
+    /// Sorts the runs that were read.
     pub fn sort(&mut self) {
         self.read.sort_unstable_by_key(|(id, place)| (*id, place.part, place.start));
         self.read.dedup_by(|(later_id, later), (id, kept)| {
@@ -103,7 +103,7 @@ impl Index {
         });
     }
 
-    /// Notes a run that was added.
+    /// Adds a run that was recorded.
     pub fn add(&mut self, id: RunId, place: Place) {
         let known = self.get(id);
         self.new += usize::from(known.is_none());

@@ -2,7 +2,7 @@
 
 use super::Cell;
 
-/// What a column holds.
+/// Kind of the values of a column.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// True or false.
@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a value; none for null.
+    /// Kind of a value; `None` for null.
     pub fn of(cell: &Cell) -> Option<Self> {
         match cell {
             Cell::Null => None,
@@ -27,7 +27,7 @@ impl Kind {
         }
     }
 
-    /// The kind that holds both.
+    /// Most specific kind that covers both.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {

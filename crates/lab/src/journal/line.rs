@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cell, Status, sealed};
 
-/// Who made runs, and where.
+/// Program and machine that made runs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Program {
     /// Version of the program.
@@ -18,15 +18,15 @@ pub struct Program {
     pub host: String,
 }
 
-/// How a run was executed; never a part of its result.
+/// Execution of a run; never part of its result.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Execution {
-    /// Time that it took, in seconds.
+    /// Wall time, in seconds.
     pub wall_s: f64,
-    /// Time of a processor that it used, in seconds; nothing where it was run elsewhere.
+    /// Processor time, in seconds; `None` if it ran elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_s: Option<f64>,
-    /// When it began, in seconds since 1970.
+    /// Time of its start, in seconds since 1970.
     pub started_unix_s: f64,
 }
 
@@ -34,9 +34,9 @@ pub struct Execution {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Line {
-    /// Who wrote the lines that follow.
+    /// Writer of the following lines.
     Program(Program),
-    /// How many runs the writer makes at a time.
+    /// Number of concurrent runs of the writer.
     Threads(usize),
     /// Names of results, numbered from 0 within the part.
     Shape(Vec<String>),
@@ -60,7 +60,7 @@ pub(super) struct RunLine {
     pub execution: Execution,
 }
 
-/// A line without what came out of its run; it is read many times as fast.
+/// A line without the results of its run, which is much faster to read.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Head {
@@ -79,7 +79,7 @@ pub(super) struct RunHead {
 }
 
 impl Line {
-    /// The line with its checksum and its end.
+    /// The line with its checksum and line end.
     pub fn text(&self) -> io::Result<String> {
         Ok(sealed::seal(serde_json::to_string(self)?))
     }

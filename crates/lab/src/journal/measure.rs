@@ -21,10 +21,10 @@ pub struct NoResult {
 }
 
 impl Measure {
-    /// Its value in the results of a run; nothing where the run has none.
+    /// Value in the results of a run; `None` if the run has none.
     ///
     /// # Errors
-    /// There is no result of that name, be it with or without value.
+    /// There is no result of that name, with or without a value.
     pub fn of(&self, names: &[String], values: &[Cell]) -> Result<Option<f64>, NoResult> {
         let value = self.aggregated(&self.result, names, values)?;
         let per = match &self.per {

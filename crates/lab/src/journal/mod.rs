@@ -1,4 +1,4 @@
-//! The journal, and what stands in it: runs by their names, and what came out of them as flat lists.
+//! The journal and its content: runs by name, and their results as flat lists.
 
 mod canonical;
 mod file;

@@ -1,9 +1,9 @@
-//! Things that are known by their number.
+//! Interning: values and their numbers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Things that are known by their number.
+/// Interned values, each with a number.
 #[derive(Debug)]
 pub(super) struct Numbered<T> {
     numbers: BTreeMap<Arc<T>, usize>,
@@ -13,7 +13,7 @@ pub(super) struct Numbered<T> {
 impl<T: Ord> Numbered<T> {
     pub const EMPTY: Self = Self { numbers: BTreeMap::new(), things: Vec::new() };
 
-    /// The number of a thing, a new one if it is new.
+    /// Number of a value, which is added if it is new.
     pub fn number(&mut self, thing: impl Into<Arc<T>>) -> usize {
         let thing = thing.into();
         if let Some(number) = self.numbers.get(&thing) {
@@ -24,7 +24,7 @@ impl<T: Ord> Numbered<T> {
         self.things.len() - 1
     }
 
-    /// The thing of a number.
+    /// Value with this number.
     pub fn thing(&self, number: usize) -> Option<&Arc<T>> {
         self.things.get(number)
     }

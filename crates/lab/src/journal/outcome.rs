@@ -52,7 +52,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a run that was not possible.
+    /// Outcome of a run that was not possible.
     pub fn without_result(status: Status, error: String) -> Self {
         Self { status, error: Some(error), trace_hash: None, result: FlatResult::default() }
     }

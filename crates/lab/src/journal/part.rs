@@ -1,7 +1,7 @@
-//! A part of the journal: what one writer wrote.
+//! A part of the journal: the file of one writer.
 //!
-//! A file of JSON lines that only grows, and that nobody but its writer ever changes. Whatever ends the writer, the lines
-//! before are whole; a last one without its end is left alone and not read.
+//! A file of JSON lines that only grows, and that only its writer changes. If the writer is killed, all complete lines stay valid;
+//! an incomplete last one is ignored.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -13,17 +13,17 @@ use serde::de::DeserializeOwned;
 
 use super::{JournalError, Shard, sealed};
 
-/// File with the finished runs of older versions, which is read as a part.
+/// File with the finished runs of older versions; read as a part.
 const SINGLE: &str = "journal.jsonl";
-/// Folder of parts.
+/// Directory of parts.
 const FOLDER: &str = "journal";
-/// How the name of a part ends.
+/// File name extension of a part.
 const ENDING: &str = ".jsonl";
-/// How often a writer tries to make its part, and to lock it: somebody may be looking at it.
+/// Maximum number of attempts to create a part and to lock it, since a reader may hold the lock.
 const TRIES: usize = 1000;
 
-/// The parts of a directory that concern a share of the work, in the order of their names. Units of the same division
-/// have no run in common, so that a unit need not read what the others of its division wrote.
+/// Parts of a directory that may have runs of a share of the work, ordered by name. Units of the same division have no run in
+/// common, so a unit does not read the parts of the others.
 pub(super) fn parts_of(directory: &Path, share: Shard) -> io::Result<Vec<PathBuf>> {
     let mut parts = Vec::new();
     let single = directory.join(SINGLE);
@@ -58,7 +58,7 @@ fn concerns(name: &str, share: Shard) -> bool {
     unit.is_none_or(|unit| unit == share || !unit.is_of_same_division(share))
 }
 
-/// The first part of the name of parts of a share.
+/// Prefix of the names of parts of a share.
 fn scope(share: Shard) -> String {
     match share.is_whole() {
         true => "all".into(),
@@ -66,8 +66,8 @@ fn scope(share: Shard) -> String {
     }
 }
 
-/// Reads the whole lines of a part from `from` on, and says of each where it begins and how long it is. Returns where the last one
-/// ends.
+/// Reads the complete lines of a part from offset `from`, and passes each with its offset and length. Returns the offset after the
+/// last one.
 pub(super) fn read<L: DeserializeOwned>(
     path: &Path,
     mut each: impl FnMut(L, u64, usize) -> Result<(), String>,
@@ -91,7 +91,7 @@ pub(super) fn read<L: DeserializeOwned>(
     }
 }
 
-/// Bytes of a part.
+/// Size of a part in bytes.
 pub(super) fn bytes(path: &Path, start: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(start))?;
@@ -100,18 +100,18 @@ pub(super) fn bytes(path: &Path, start: u64, length: usize) -> io::Result<Vec<u8
     Ok(bytes)
 }
 
-/// Whether the writer of a part is still there.
+/// Whether the writer of a part still runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Writing {
-    /// It is.
+    /// It does.
     Now,
-    /// It has ended, one way or another.
+    /// It has ended.
     Over,
-    /// The file system has no locks to tell.
+    /// Unknown: the file system has no locks.
     Unknown,
 }
 
-/// Looks whether the writer of a part is still there: it holds a lock on it.
+/// Checks whether the writer of a part still runs, by the lock that it holds.
 pub(super) fn writing(path: &Path) -> io::Result<Writing> {
     Ok(match File::open(path)?.try_lock() {
         Ok(()) => Writing::Over,
@@ -130,7 +130,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Begins a part of a directory, with a name that no other has.
+    /// Creates a part with a unique name in a directory.
     pub fn begin(directory: &Path, share: Shard, host: &str) -> io::Result<Self> {
         let folder = directory.join(FOLDER);
         let host: String = host
@@ -165,7 +165,7 @@ impl Writer {
         &self.path
     }
 
-    /// Writes a line; returns where it begins. What fails leaves nothing behind.
+    /// Writes a line and returns its offset. A failed write leaves nothing behind.
     pub fn write(&mut self, text: &str) -> io::Result<u64> {
         let start = self.end;
         let written = self
@@ -187,19 +187,19 @@ impl Writer {
         Ok(start)
     }
 
-    /// Makes sure that what was written is on the disk.
+    /// Flushes to disk.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
-    /// Takes the part away again.
+    /// Removes the part.
     pub fn discard(mut self) {
         self.has_runs = false;
     }
 }
 
 impl Drop for Writer {
-    /// Leaves no part without a run, nor a folder without a part.
+    /// Removes a part without runs, and a directory without parts.
     fn drop(&mut self) {
         if !self.has_runs && fs::remove_file(&self.path).is_ok() {
             let _ = self.path.parent().map(fs::remove_dir);
@@ -207,7 +207,7 @@ impl Drop for Writer {
     }
 }
 
-/// Locks a new part, so that others see that somebody writes. Some file systems have no locks; then nobody sees it.
+/// Locks a new part, so that other processes see its writer. On file systems without locks they do not.
 fn hold(file: &File) {
     for _ in 0..TRIES {
         match file.try_lock_shared() {

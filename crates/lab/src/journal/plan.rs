@@ -21,7 +21,7 @@ impl Shard {
     /// The whole study.
     pub const WHOLE: Self = Self { index: 0, of: 1 };
 
-    /// Whether a piece of work with this number belongs to it.
+    /// Whether the unit of work with this number belongs to it.
     pub fn has(self, number: usize) -> bool {
         number % self.of == self.index
     }
@@ -31,12 +31,12 @@ impl Shard {
         self.of == 1
     }
 
-    /// Whether both are parts of a whole that is divided in the same way.
+    /// Whether both are parts of the same division.
     pub(crate) fn is_of_same_division(self, other: Self) -> bool {
         self.of == other.of
     }
 
-    /// Those of `count` pieces of work that belong to it.
+    /// Numbers, below `count`, of the units of work that belong to it.
     fn of(self, count: usize) -> impl ExactSizeIterator<Item = usize> {
         (self.index.min(count)..count).step_by(self.of)
     }
@@ -63,9 +63,8 @@ impl fmt::Display for Shard {
     }
 }
 
-/// How a study is divided: by points where each part has several, and by runs where there are too few points for that.
-/// A part then plans its own points only. With `until`, the number of runs depends on all runs of a point, so that a part
-/// has whole points in any case.
+/// Division of a study: by points if each part has several, otherwise by runs. A part then plans only its own points. With `until`, the
+/// number of runs depends on all runs of a point, so parts always have whole points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Division {
     Points,
@@ -73,7 +72,7 @@ enum Division {
 }
 
 impl Division {
-    /// Fewest points of a part: with fewer, one more or less would make parts too unequal.
+    /// Minimum number of points of a part: with fewer, parts would be too unequal.
     const FEWEST: usize = 4;
 
     fn of(study: &Study, shard: Shard) -> Self {
@@ -94,31 +93,31 @@ pub(crate) fn points_of(study: &Study, shard: Shard) -> impl ExactSizeIterator<I
     shard.of(study.points().len())
 }
 
-/// The configurations of a part of a study. A study can have a million, so that only the names of runs are kept of most.
+/// Configurations of a part of a study. A study can have a million, so for most of them only the names of runs are kept.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// The points that it has, in order.
+    /// Its points, in order.
     points: Vec<usize>,
     variants: usize,
     /// Names of the first runs of each configuration, by point and variant.
     names: Vec<RunId>,
-    /// How many these are of each.
+    /// Number of first runs of each configuration.
     first: usize,
-    /// By number: configurations without a scenario, and all where the number of runs is not known in advance.
+    /// By number: configurations without a scenario, and all configurations if the number of runs is not known in advance.
     kept: BTreeMap<usize, Configuration>,
 }
 
-/// What all runs of a variant at a point have in common.
+/// Common part of all runs of a variant at a point.
 #[derive(Debug)]
 struct Configuration {
-    /// Of runs that are recorded, and of those that are not.
+    /// Configurations of recorded and of unrecorded runs.
     identities: [Identity; 2],
     /// Why there is no scenario.
     refused: Option<String>,
 }
 
 impl Plan {
-    /// Resolves every configuration of a part; costs about as much as reading a scenario each time. To be called inside a
+    /// Resolves every configuration of a part, which costs about as much as reading a scenario for each. Call it inside a thread
     /// pool.
     pub fn of(study: &Study, shard: Shard) -> Self {
         let variants = study.variants().len();
@@ -141,7 +140,7 @@ impl Plan {
         Self { kept: kept.into_iter().collect(), points, variants, names, first }
     }
 
-    /// The number of a configuration.
+    /// Number of a configuration.
     ///
     /// # Panics
     /// The part does not have the point.
@@ -153,7 +152,7 @@ impl Plan {
         place * self.variants + variant
     }
 
-    /// Why a variant has no scenario at a point of the part.
+    /// Reason why a variant has no scenario at a point of the part.
     ///
     /// # Panics
     /// The part does not have the point.
@@ -207,7 +206,7 @@ impl Configuration {
         }
     }
 
-    /// The name of a run of it.
+    /// Name of one of its runs.
     fn run(&self, study: &Study, point: &Point, variant: usize, replication: u32) -> RunId {
         let recorded = usize::from(is_recorded(study, replication));
         self.identities[recorded].run(study.seed(point, variant, replication))
@@ -219,8 +218,8 @@ pub(crate) fn is_recorded(study: &Study, replication: u32) -> bool {
     study.series().is_some_and(|series| replication < series.runs)
 }
 
-/// What a run records, where the scenario asks for `asked`: series where the study keeps them; lists nowhere else, since
-/// nothing would read them and they fill the memory.
+/// What a run records if the scenario requests `asked`: series only if the study keeps them, since unread lists would fill the
+/// memory.
 pub(crate) fn record(study: &Study, asked: Record, recorded: bool) -> Record {
     match study.series().filter(|_| recorded) {
         Some(series) => Record { series: Some(series.interval), ..asked },
@@ -228,7 +227,7 @@ pub(crate) fn record(study: &Study, asked: Record, recorded: bool) -> Record {
     }
 }
 
-/// Runs of each configuration that a study begins with.
+/// Initial number of runs of each configuration.
 pub(crate) fn first_target(study: &Study) -> u32 {
     let replications = study.replications();
     match &replications.until {

@@ -15,14 +15,14 @@ pub(crate) struct Remaining {
     pub runs: usize,
     /// Finished runs.
     pub done: usize,
-    /// How many runs remain of each point and variant.
+    /// Number of remaining runs of each point and variant.
     pub left: BTreeMap<(usize, usize), usize>,
 }
 
 /// Why the missing runs cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum RemainingError {
-    /// The journal does not work.
+    /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The threads cannot be started.
@@ -30,7 +30,7 @@ pub enum RemainingError {
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
-/// What is done of a part of a study in a directory; nothing where there is none.
+/// Progress of a part of a study in a directory; none if the directory does not exist.
 ///
 /// # Errors
 /// The journal cannot be read.

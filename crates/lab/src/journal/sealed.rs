@@ -1,16 +1,16 @@
-//! A checksum at the end of each line, which finds what a damaged disk or an editor has changed.
+//! A checksum at the end of each line, which detects changes by a damaged disk or an editor.
 
 use polypath_netsim::TraceHasher;
 
 /// Between the JSON of a line and its checksum. Within JSON this character is written as an escape.
 const MARK: u8 = b'\t';
 
-/// What is wrong with a line.
+/// Fault of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("its checksum is wrong, so something has changed it")]
 pub(super) struct WrongChecksum;
 
-/// A line with its checksum and its end.
+/// A line with its checksum and line end.
 pub(super) fn seal(mut json: String) -> String {
     let checksum = checksum(json.as_bytes());
     json.push(char::from(MARK));
@@ -19,7 +19,7 @@ pub(super) fn seal(mut json: String) -> String {
     json
 }
 
-/// The JSON of a line. Lines of older programs have no checksum, and are believed.
+/// JSON of a line. Lines of older programs have no checksum, and are accepted.
 pub(super) fn open(line: &[u8]) -> Result<&[u8], WrongChecksum> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let Some(mark) = line.iter().rposition(|byte| *byte == MARK) else { return Ok(line) };

@@ -17,7 +17,7 @@ pub enum Change {
         /// Time between two outages.
         up: u64,
     },
-    /// The path is silent from then on.
+    /// The path is silent from `at` on.
     Leave {
         /// Index of the path, from 0.
         path: usize,
@@ -69,7 +69,7 @@ impl Change {
         }
     }
 
-    /// Adds what it is in a scenario.
+    /// Adds the change to a scenario.
     pub(super) fn write(&self, out: &mut String) -> fmt::Result {
         match *self {
             Self::Flap { path, down, up } => writeln!(
@@ -99,7 +99,7 @@ impl Change {
         }
     }
 
-    /// Adds how a change ends that lasts for a time, since the path is then as it was.
+    /// Adds the end of a temporary change, which restores the path.
     pub(super) fn write_end(&self, paths: &[Path], out: &mut String) -> fmt::Result {
         let Self::Step { path, .. } = *self else { return Ok(()) };
         let Some(before) = paths.get(path) else { return Ok(()) };

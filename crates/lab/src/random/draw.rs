@@ -49,7 +49,7 @@ impl Draw {
         ((self.unit() * count as f64) as usize).min(count.saturating_sub(1))
     }
 
-    /// One of several values, by their weights in per cent; the last one takes what they leave.
+    /// One of several values, by their weights in per cent; the last one has the remaining weight.
     pub fn pick<T: Copy>(&mut self, first: T, others: &[(u32, T)]) -> T {
         let mut rest = self.unit() * 100.0;
         for (weight, value) in others {

@@ -15,9 +15,9 @@ const COST_PACKETS: u64 = 1_000_000;
 const SHORTEST_MS: u64 = 10_000;
 const ROUND_TRIPS: u64 = 30;
 const FEWEST_ROUND_TRIPS: u64 = 10;
-/// When a file, or the last response, should have arrived, in milliseconds.
+/// Time limit for a file, or for the last response, in milliseconds.
 const DEADLINE_MS: u64 = 7_200_000;
-/// How long a call lasts, and how long its last messages may take, in milliseconds.
+/// Duration of a call, and time limit for its last messages, in milliseconds.
 pub(super) const CALL_MS: u64 = 60_000;
 const CALL_END_MS: u64 = 60_000;
 
@@ -150,7 +150,7 @@ fn draw_traffic(draw: &mut Draw, kind: Kind, buffer: u64) -> (Traffic, u64) {
     }
 }
 
-/// How long a run takes, in milliseconds; at most so long if its traffic has an end.
+/// Duration of a run, in milliseconds; an upper limit for finite traffic.
 fn duration(kind: Kind, paths: &[Path]) -> u64 {
     match kind {
         Kind::Changing => change::DURATION_MS,

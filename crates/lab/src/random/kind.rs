@@ -15,7 +15,7 @@ pub enum Kind {
     Requests,
     /// Messages of a voice call: 64 kbit/s in messages of 160 B.
     Voice,
-    /// As much as the paths carry, while a path fails, leaves, slows down or is shared.
+    /// Saturated, while a path fails, disappears, slows down or is shared.
     Changing,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Ranges {
     pub asymmetric: bool,
 }
 
-/// The widest of them.
+/// The widest ranges.
 const WIDE: Ranges = Ranges {
     rate: (200_000, 1_000_000_000),
     delay: (100, 400_000),

@@ -5,7 +5,7 @@ use std::fmt;
 use super::change::Change;
 use super::kind::Kind;
 
-/// Bytes of a packet that queues and times are counted with.
+/// Packet size in bytes that queue lengths and times are computed with.
 pub(super) const PACKET_BYTES: u64 = 1_500;
 
 /// A network, with the traffic over it.
@@ -55,15 +55,15 @@ pub struct Path {
 /// Losses. Probabilities are per packet, in millionths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
-    /// Only if a queue is full.
+    /// Only at full queues.
     None,
-    /// Each with this probability.
+    /// Independent losses with this probability.
     Random(u64),
     /// In bursts (Gilbert and Elliott's model, which loses every packet of the bad state).
     Bursts {
-        /// Probability of a burst to begin.
+        /// Probability that a burst begins.
         to_bad: u64,
-        /// Probability of a burst to end.
+        /// Probability that a burst ends.
         to_good: u64,
     },
 }
@@ -96,7 +96,7 @@ pub enum Traffic {
 }
 
 impl Path {
-    /// The name of a path by its place in the network.
+    /// Name of a path by its index.
     pub(super) fn name(place: usize) -> String {
         format!("p{}", place + 1)
     }

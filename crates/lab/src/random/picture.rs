@@ -1,4 +1,4 @@
-//! The picture of a sample: which part of the networks has at most which ratio.
+//! The figure of a sample: the distribution of its ratios.
 
 use super::summary::Summary;
 use crate::figure::{Curve, Picture, Scale, Shape, Spot};
@@ -6,7 +6,7 @@ use crate::figure::{Curve, Picture, Scale, Shape, Spot};
 /// Name of the picture in the folder of pictures.
 pub const PICTURE: &str = "ratios";
 
-/// The lowest ratio that has a place; lower ones, and 0, are drawn there.
+/// Lower end of the axis; lower ratios, and 0, are drawn there.
 const LOWEST: f64 = 0.01;
 
 /// The empirical distribution of every line of the summary that compares with the best path alone.
@@ -36,7 +36,7 @@ pub fn picture(title: &str, summaries: &[Summary]) -> Picture {
     }
 }
 
-/// A step up at each ratio.
+/// An ascending step function with a step at each ratio.
 fn steps(sorted: &[f64]) -> Vec<Spot> {
     let count = sorted.len() as f64;
     let step = |(rank, ratio): (usize, &f64)| {

@@ -2,8 +2,7 @@
 
 use crate::study::Better;
 
-/// What a measure says of a network: with all paths, and with each alone, each the mean of its runs. Nothing where one of them
-/// came to no end.
+/// Values of a measure for a network, with all paths and with each alone: means over the runs. `None` if a run did not complete.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Values {
     /// All paths.
@@ -15,7 +14,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// The best path alone, by its place, and its value. It is chosen with hindsight.
+    /// Index and value of the best path alone, chosen with hindsight.
     pub fn best(&self) -> Option<(usize, f64)> {
         let known =
             self.alone.iter().enumerate().filter_map(|(place, value)| Some((place, (*value)?)));
@@ -30,7 +29,7 @@ impl Values {
     }
 
     /// All paths divided by the best one alone, inverted for times, so that more is always better and below 1 more paths
-    /// hurt. 0 if all paths came to no end, nothing if no path alone came to one.
+    /// hurt. 0 if the runs with all paths did not complete, `None` if those of no single path did.
     pub fn ratio(&self) -> Option<f64> {
         let (_, best) = self.best()?;
         let Some(all) = self.all else { return Some(0.0) };
@@ -41,7 +40,7 @@ impl Values {
         Some(ratio).filter(|ratio| ratio.is_finite())
     }
 
-    /// All paths divided by the sum of the paths alone; nothing for times.
+    /// All paths divided by the sum of the paths alone; `None` for times.
     pub fn ratio_to_sum(&self) -> Option<f64> {
         let sum: f64 = self.alone.iter().flatten().sum();
         let is_rate = self.better == Better::Higher && self.best().is_some();
@@ -50,7 +49,7 @@ impl Values {
     }
 }
 
-/// The mean of what runs measured; nothing if one of them measured nothing, or if there are none.
+/// Mean of the values of runs; `None` if one of them has no value, or if there are none.
 pub(super) fn mean(values: &[Option<f64>]) -> Option<f64> {
     let sum: Option<f64> = values.iter().copied().sum();
     sum.filter(|_| !values.is_empty()).map(|sum| sum / values.len() as f64)
@@ -61,19 +60,19 @@ pub(super) fn mean(values: &[Option<f64>]) -> Option<f64> {
 pub struct Distribution(Vec<f64>);
 
 impl Distribution {
-    /// Of these ratios.
+    /// Distribution of these ratios.
     pub fn of(ratios: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = ratios.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         Self(sorted)
     }
 
-    /// From the lowest to the highest.
+    /// Ratios in ascending order.
     pub fn sorted(&self) -> &[f64] {
         &self.0
     }
 
-    /// The lowest ratio that `part` of all (0 to 1) do not exceed: the nearest rank.
+    /// The quantile `part` (0 to 1), by nearest rank.
     pub fn quantile(&self, part: f64) -> Option<f64> {
         let rank = (part * self.0.len() as f64).ceil() as usize;
         self.0.get(rank.max(1) - 1).copied()
@@ -85,7 +84,7 @@ impl Distribution {
         (count > 0).then(|| self.0.iter().sum::<f64>() / count as f64)
     }
 
-    /// The part of all that is below a limit.
+    /// Fraction of the ratios below a limit.
     pub fn below(&self, limit: f64) -> Option<f64> {
         let count = self.0.len();
         let below = self.0.partition_point(|ratio| *ratio < limit);

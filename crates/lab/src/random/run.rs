@@ -56,7 +56,7 @@ pub struct Found {
 /// Why a sample cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SampleError {
-    /// Runs cannot be made or written down.
+    /// Runs cannot be made or recorded.
     #[error(transparent)]
     Make(#[from] MakeError),
     /// The changes of the user are invalid.
@@ -77,11 +77,11 @@ from_causes!(
 
 /// A run of a network.
 pub(super) struct Job {
-    /// The network, by its place.
+    /// Index of the network.
     pub network: usize,
     /// The paths that it uses.
     pub way: Way,
-    /// Its number among the runs of this way, from 0. It is added to the network's seed.
+    /// Number among the runs with these paths, from 0. It is added to the network's seed.
     pub run: u32,
     /// Its name, or why there is no scenario.
     pub id: Result<RunId, String>,
@@ -120,7 +120,7 @@ pub fn run_sample(
     runner.run(directory, request)
 }
 
-/// Checks changes before anything is written, with the first network of each kind.
+/// Checks the changes with the first network of each kind, before anything is written.
 fn check_changes(sample: &Sample) -> Result<(), SampleError> {
     for kind in &sample.kinds {
         let number = match sample.numbers {
@@ -195,7 +195,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Runs that are not done, each once.
+    /// Missing runs, without duplicates.
     fn missing(&self) -> Vec<&Job> {
         let mut ids = BTreeSet::new();
         let is_missing =
@@ -215,7 +215,7 @@ impl Runner<'_> {
         Ok(Some(status))
     }
 
-    /// What all runs measured; writes the tables of a whole sample.
+    /// Measured values of all runs; writes the tables of a whole sample.
     fn finish(&self, directory: &Path, tally: &mut Tally) -> Result<Vec<Case>, SampleError> {
         let outcomes: Result<Vec<_>, JournalError> =
             self.pool.install(|| self.jobs.par_iter().map(|job| self.outcome(job)).collect());
@@ -266,7 +266,7 @@ impl Runner<'_> {
     }
 }
 
-/// A case that nothing was measured of yet.
+/// A case without measured values.
 fn empty(network: &Network) -> Case {
     let measures = measures(network.kind);
     let none = |better| Values { all: None, alone: Vec::new(), better };

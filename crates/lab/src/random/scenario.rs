@@ -13,12 +13,12 @@ pub(super) const MAIN: &str = "main";
 /// Requests of a run. The second longest response time of them is the 99th percentile.
 const REQUESTS: u32 = 200;
 
-/// Which paths a run has.
+/// Paths of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Way {
-    /// All of the network.
+    /// All paths of the network.
     All,
-    /// One alone, by its place from 0.
+    /// One path alone, by its index from 0.
     Alone(usize),
 }
 
@@ -28,7 +28,7 @@ impl Way {
         std::iter::once(Self::All).chain((0..network.paths.len()).map(Self::Alone))
     }
 
-    /// The change of the scenario; none for all paths.
+    /// Change of the scenario; `None` for all paths.
     pub fn edit(self) -> Option<String> {
         match self {
             Self::All => None,
@@ -53,7 +53,7 @@ impl Network {
     /// The scenario of a run, with changes of the form `key.to.value=value`.
     ///
     /// # Errors
-    /// A change makes no sense; the error names it.
+    /// A change is invalid; the error names it.
     pub fn scenario(&self, way: Way, edits: &[String]) -> Result<Scenario, DocumentError> {
         let mut document = Document::parse(self.title(), self.text())?;
         for edit in edits.iter().chain(&way.edit()) {
@@ -126,7 +126,7 @@ impl Network {
     }
 }
 
-/// A path as an element of the list of the pair.
+/// A path as an element of the pair's list.
 fn element(place: usize) -> String {
     let name = Path::name(place);
     format!("{{ name = \"{name}\", route = \"{name}\", access = {{ rate = \"10 Gbit/s\" }} }}")
@@ -173,7 +173,7 @@ fn write_route(out: &mut String, place: usize, path: &Path) -> fmt::Result {
     writeln!(out)
 }
 
-/// Millionths, as scenarios have them.
+/// Millionths in the notation of scenarios.
 struct Percent(u64);
 
 impl fmt::Display for Percent {

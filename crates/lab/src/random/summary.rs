@@ -18,7 +18,7 @@ pub struct Summary {
     pub traffic: String,
     /// Networks with a ratio.
     pub networks: usize,
-    /// Networks without: no path alone came to an end.
+    /// Networks without a ratio: the runs of no single path completed.
     pub without: usize,
     /// The lowest ratio.
     pub least: Option<f64>,
@@ -30,11 +30,11 @@ pub struct Summary {
     pub median: Option<f64>,
     /// Mean.
     pub mean: Option<f64>,
-    /// Part of the networks below 0.95.
+    /// Fraction of the networks below 0.95.
     pub below_95: Option<f64>,
-    /// Part of the networks below 0.98.
+    /// Fraction of the networks below 0.98.
     pub below_98: Option<f64>,
-    /// Part of the networks below 1.
+    /// Fraction of the networks below 1.
     pub below_100: Option<f64>,
     /// Whether all paths are compared with the sum of the paths alone, and not with the best.
     pub of_sum: bool,
@@ -54,17 +54,17 @@ pub struct Hurt {
     pub measure: String,
     /// All paths, divided by the best one alone.
     pub ratio: f64,
-    /// All paths; nothing if they came to no end.
+    /// Value of all paths; `None` if the runs did not complete.
     pub all: Option<f64>,
     /// The best path alone.
     pub best: f64,
     /// Unit of both.
     pub unit: String,
-    /// What it is.
+    /// Description of the network.
     pub description: String,
 }
 
-/// A line for each measure of each kind, and one beside each rate for the sum of the paths alone.
+/// A summary for each measure of each kind; for rates, another one that compares with the sum of the paths alone.
 pub fn summaries(kinds: &[Kind], cases: &[Case]) -> Vec<Summary> {
     let mut lines = Vec::new();
     for kind in kinds {
@@ -91,7 +91,7 @@ pub fn summaries(kinds: &[Kind], cases: &[Case]) -> Vec<Summary> {
     lines
 }
 
-/// The networks in which more paths hurt, by kind and measure, from the worst on.
+/// Networks in which more paths hurt, by kind and measure, the worst first.
 pub fn hurt(kinds: &[Kind], cases: &[Case]) -> Vec<Hurt> {
     let mut found = Vec::new();
     for kind in kinds {

@@ -1,36 +1,36 @@
 //! Our numbers beside those of other tools.
 
-use super::page::TableHtml;
-use super::text::{escape, estimate, number, spread};
+use maud::{Markup, Render, html};
+
+use super::page::{RowKind, TableHtml};
+use super::text::{estimate, number, spread};
 use crate::reproduce::{Agreement, Beside};
 
 /// A table for each figure.
-pub(super) fn tables(rows: &[Beside]) -> String {
-    let mut html = String::new();
+pub(super) fn tables(rows: &[Beside]) -> Markup {
     if rows.is_empty() {
-        return html;
+        return Markup::default();
     }
     let beyond = rows.iter().filter(|row| row.agreement == Agreement::Differs).count();
     let compared = rows.iter().filter(|row| row.agreement != Agreement::Unknown).count();
-    html += &format!(
-        "<p>{compared} of {} numbers can be compared; {beyond} differ beyond the joint 95 % interval (the root of the sum \
-         of both half-widths squared; at least 0.1 %) and are marked ▲ (ours is larger) or ▼ (smaller).</p>\n",
-        rows.len()
-    );
     let mut figures: Vec<&str> = Vec::new();
     for row in rows {
         if !figures.contains(&row.figure.as_str()) {
             figures.push(&row.figure);
         }
     }
-    for figure in figures {
-        let rows: Vec<&Beside> = rows.iter().filter(|row| row.figure == figure).collect();
-        html += &table(figure, &rows);
+    let of_figure =
+        |figure: &str| rows.iter().filter(|row| row.figure == figure).collect::<Vec<&Beside>>();
+    html! {
+        p {
+            (compared) " of " (rows.len()) " numbers can be compared; " (beyond) " differ beyond the joint 95 % interval (the \
+            root of the sum of both half-widths squared; at least 0.1 %) and are marked ▲ (ours is larger) or ▼ (smaller)."
+        }
+        @for figure in figures { (table(figure, &of_figure(figure))) }
     }
-    html
 }
 
-fn table(figure: &str, rows: &[&Beside]) -> String {
+fn table(figure: &str, rows: &[&Beside]) -> Markup {
     let tool = rows.first().map_or("", |row| row.tool.as_str());
     let unit = rows.first().map_or("", |row| row.unit.as_str());
     let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
@@ -54,27 +54,29 @@ fn table(figure: &str, rows: &[&Beside]) -> String {
             (Agreement::Unknown, Some(_)) => "one run",
             (Agreement::Unknown, None) => "–",
         };
-        let beyond = if row.agreement == Agreement::Differs { " class=\"beyond\"" } else { "" };
+        let kind = match row.agreement {
+            Agreement::Differs => RowKind::Beyond,
+            Agreement::Agrees | Agreement::Unknown => RowKind::Plain,
+        };
         let cells = [
-            escape(&row.curve),
-            escape(&row.x),
-            ours.map_or("–".into(), estimate),
-            spread(row.theirs, row.their_interval),
-            ratio.map_or("–".into(), number),
-            mark.to_owned(),
+            row.x.render(),
+            ours.map_or("–".into(), estimate).render(),
+            spread(row.theirs, row.their_interval).render(),
+            ratio.map_or("–".into(), number).render(),
+            mark.render(),
         ];
-        table.row(beyond, &cells);
+        table.row(kind, &row.curve, cells);
     }
-    let mut html = table.html();
     let mut notes: Vec<&str> = Vec::new();
     for note in rows.iter().filter_map(|row| row.note.as_deref()) {
         if !notes.contains(&note) {
             notes.push(note);
         }
     }
-    if !notes.is_empty() {
-        let items: String = notes.iter().map(|note| format!("<li>{}</li>", escape(note))).collect();
-        html += &format!("<ul>{items}</ul>\n");
+    html! {
+        (table.html())
+        @if !notes.is_empty() {
+            ul { @for note in notes { li { (note) } } }
+        }
     }
-    html
 }

@@ -25,7 +25,7 @@ pub fn page_of(paper: &PaperReport) -> String {
 }
 
 impl Report {
-    /// Writes a page and a file of JSON for each paper, and both for all of them if all were asked for.
+    /// Writes a page and a JSON file for each paper, and an index of both kinds if the target is all papers.
     ///
     /// # Errors
     /// A file cannot be read or written.

@@ -1,4 +1,4 @@
-//! Reports as HTML: each page is one file that needs nothing else.
+//! Reports as HTML: each page is a self-contained file.
 
 mod comparison;
 mod files;
@@ -14,10 +14,12 @@ pub use files::{Written, page_of};
 
 use std::io;
 
+use maud::{Markup, Render, html};
+
 use crate::paper::slug;
 use crate::reproduce::{Answer, PaperReport, Report, Row};
-use page::{Page, TableHtml};
-use text::{duration, escape};
+use page::{Page, RowKind, TableHtml};
+use text::duration;
 
 /// The page of a paper. `words` is its README.
 ///
@@ -33,18 +35,17 @@ pub fn paper_page(report: &Report, paper: &PaperReport, words: &str) -> io::Resu
     };
     let mut page = Page::new(&title);
     let [before, behind] = prose::split(words);
-    page.section(
-        "verdicts",
-        "Verdicts",
-        &(provenance::errors(paper) + &verdicts::table(&paper.statements, report.extent)),
-    );
-    page.section("claims", "The paper, and how it is rebuilt here", &before);
-    page.section("pictures", "Pictures", &pictures::all(&paper.studies)?);
-    page.section("comparison", "Beside other tools", &comparison::tables(&paper.references));
-    page.section("explanations", "What comes out differently, and why", &behind);
-    page.section("provenance", "Where this comes from", &provenance::table(report, paper));
-    let lead = extent_note(report) + &verdicts::counts(paper.statements.iter());
-    Ok(page.html(&lead, &foot(report)))
+    let verdicts = html! {
+        (provenance::errors(paper))
+        (verdicts::table(&paper.statements, report.extent))
+    };
+    page.section("verdicts", "Verdicts", verdicts);
+    page.section("claims", "The paper, and how it is rebuilt here", before);
+    page.section("pictures", "Pictures", pictures::all(&paper.studies)?);
+    page.section("comparison", "Beside other tools", comparison::tables(&paper.references));
+    page.section("explanations", "What comes out differently, and why", behind);
+    page.section("provenance", "Where this comes from", provenance::table(report, paper));
+    Ok(page.html(&lead(report, paper.statements.iter()), &foot(report)))
 }
 
 /// The page over all papers, with links to theirs: key and file of each.
@@ -55,17 +56,19 @@ pub fn index_page(report: &Report, files: &[(&str, String)]) -> String {
     columns.extend(["Runs", "Time on one core", "This time"]);
     let mut table = TableHtml::new("Papers", &columns);
     for (paper, (_, file)) in report.papers.iter().zip(files) {
-        let mut cells = vec![format!("<a href=\"{}\">{}</a>", escape(file), escape(&paper.title))];
-        for answer in Answer::ALL {
-            let count = paper.statements.iter().filter(|row| row.verdict == answer).count();
-            cells.push(count.to_string());
-        }
-        cells.push(paper.studies.iter().map(|study| study.rows).sum::<usize>().to_string());
-        cells.extend([duration(paper.core_s), duration(paper.wall_s)]);
-        table.row("", &cells);
+        let count =
+            |answer| paper.statements.iter().filter(|row| row.verdict == answer).count().render();
+        let runs = paper.studies.iter().map(|study| study.rows).sum::<usize>();
+        let times = [paper.core_s, paper.wall_s].map(|time| duration(time).render());
+        let cells = Answer::ALL.into_iter().map(count).chain([runs.render()]).chain(times);
+        let name = html! { a href=(file) { (paper.title) } };
+        table.row(RowKind::Plain, &name, cells);
     }
-    let errors: String = report.papers.iter().map(provenance::errors).collect();
-    page.section("papers", "Papers", &(errors + &table.html()));
+    let papers = html! {
+        @for paper in &report.papers { (provenance::errors(paper)) }
+        (table.html())
+    };
+    page.section("papers", "Papers", papers);
     for answer in [Answer::Differs, Answer::Undecided, Answer::NotRun, Answer::Holds] {
         let title = match answer {
             Answer::Differs => "What differs",
@@ -73,61 +76,58 @@ pub fn index_page(report: &Report, files: &[(&str, String)]) -> String {
             Answer::NotRun => "What was not run",
             Answer::Holds => "What holds",
         };
-        page.section(answer.name().replace(' ', "-").as_str(), title, &list(report, files, answer));
+        page.section(answer.name().replace(' ', "-").as_str(), title, list(report, files, answer));
     }
     let rows = report.papers.iter().flat_map(|paper| &paper.statements);
-    page.html(&(extent_note(report) + &verdicts::counts(rows)), &foot(report))
+    page.html(&lead(report, rows), &foot(report))
 }
 
 /// All statements with an answer, with links into the pages of the papers.
-fn list(report: &Report, files: &[(&str, String)], answer: Answer) -> String {
-    let mut html = String::new();
-    for (paper, (_, file)) in report.papers.iter().zip(files) {
-        let rows: Vec<&Row> = paper.statements.iter().filter(|row| row.verdict == answer).collect();
-        if rows.is_empty() {
-            continue;
+fn list(report: &Report, files: &[(&str, String)], answer: Answer) -> Markup {
+    let item = |file: &str, row: &Row| {
+        html! {
+            li {
+                a href={ (file) "#" (row.id) } { (row.id) }
+                " (figure " (row.figure) "): " (row.statement)
+                (verdicts::deciding(row))
+                @if let Some(cause) = &row.cause { br; (cause) }
+            }
         }
-        html += &format!("<h3>{}</h3>\n<ul>\n", escape(&paper.title));
-        for row in rows {
-            let cause = row.cause.as_deref().map(|cause| format!("<br>{}", escape(cause)));
-            html += &format!(
-                "<li><a href=\"{}#{}\">{}</a> (figure {}): {}{}{}</li>\n",
-                escape(file),
-                escape(&row.id),
-                escape(&row.id),
-                escape(&row.figure),
-                escape(&row.statement),
-                verdicts::deciding(row),
-                cause.unwrap_or_default()
-            );
+    };
+    html! {
+        @for (paper, (_, file)) in report.papers.iter().zip(files) {
+            @let rows: Vec<&Row> =
+                paper.statements.iter().filter(|row| row.verdict == answer).collect();
+            @if !rows.is_empty() {
+                h3 { (paper.title) }
+                ul { @for row in rows { (item(file, row)) "\n" } }
+            }
         }
-        html += "</ul>\n";
     }
-    html
 }
 
-/// What a reader has to know of the numbers first.
-fn extent_note(report: &Report) -> String {
-    let mut html = String::new();
-    if report.extent == "quick" {
-        html += "<p class=\"note\">This is the <strong>quick</strong> form: few runs, fewer points, short times. The verdicts are \
-                 made by the same rules, so more of them are undecided; counts and means over other times than those of \
-                 the paper are not comparable with other tools' in full.</p>\n";
+/// Content below the title: caveats about the numbers, and the number of statements with each answer.
+fn lead<'a>(report: &Report, rows: impl Iterator<Item = &'a Row> + Clone) -> Markup {
+    html! {
+        @if report.extent == "quick" {
+            p.note {
+                "This is the " strong { "quick" } " form: few runs, fewer points, short times. The verdicts are made by the \
+                 same rules, so more of them are undecided; counts and means over other times than those of the paper are \
+                 not comparable with other tools' in full."
+            }
+        }
+        @if !report.complete {
+            p.note.error { "This was interrupted: studies are missing. The same command resumes." }
+        }
+        (verdicts::counts(rows))
     }
-    if !report.complete {
-        html += "<p class=\"note error\">This was interrupted: studies are missing. The same command resumes.</p>\n";
-    }
-    html
 }
 
-fn foot(report: &Report) -> String {
-    format!(
-        "Polypath {} ({}), <code>polypath reproduce {} --{}</code>",
-        escape(&report.program.version),
-        escape(&report.program.revision),
-        escape(&report.target),
-        report.extent
-    )
+fn foot(report: &Report) -> Markup {
+    html! {
+        "Polypath " (report.program.version) " (" (report.program.revision) "), "
+        code { "polypath reproduce " (report.target) " --" (report.extent) }
+    }
 }
 
 #[cfg(test)]

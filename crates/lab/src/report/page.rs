@@ -1,94 +1,145 @@
-//! The frame of a page: everything that it shows is in its file.
+//! The frame of a page. A page loads nothing from elsewhere.
 
-use super::text::escape;
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+
 use crate::figure::dark_css;
 
 const STYLE: &str = include_str!("style.css");
+/// Content security policy: no script, and nothing from elsewhere.
+const CONTENT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A page.
 pub(super) struct Page {
     title: String,
-    body: String,
-    /// Name and title of each section.
-    sections: Vec<(String, String)>,
+    sections: Vec<Section>,
+}
+
+struct Section {
+    name: String,
+    title: String,
+    content: Markup,
 }
 
 impl Page {
-    /// An empty one.
+    /// Creates an empty page.
     pub fn new(title: &str) -> Self {
-        Self { title: title.to_owned(), body: String::new(), sections: Vec::new() }
+        Self { title: title.to_owned(), sections: Vec::new() }
     }
 
-    /// Adds a section with HTML in it, which is nothing if there is none.
-    pub fn section(&mut self, name: &str, title: &str, html: &str) {
-        if html.is_empty() {
-            return;
+    /// Adds a section, unless it is empty.
+    pub fn section(&mut self, name: &str, title: &str, content: Markup) {
+        if !content.0.is_empty() {
+            self.sections.push(Section { name: name.to_owned(), title: title.to_owned(), content });
         }
-        self.body += &format!(
-            "<section id=\"{name}\" aria-labelledby=\"{name}-title\">\n<h2 id=\"{name}-title\">{}</h2>\n{html}</section>\n",
-            escape(title)
-        );
-        self.sections.push((name.to_owned(), title.to_owned()));
     }
 
-    /// The whole file. `lead` stands below the title.
-    pub fn html(self, lead: &str, foot: &str) -> String {
-        let title = escape(&self.title);
-        let links: Vec<String> = self
-            .sections
-            .iter()
-            .map(|(name, title)| format!("<li><a href=\"#{name}\">{}</a></li>", escape(title)))
-            .collect();
+    /// Renders the page, with line breaks between its parts, so that pages can be compared by line. `lead` is placed below the title.
+    pub fn html(&self, lead: &Markup, foot: &Markup) -> String {
         let dark = dark_css();
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}@media screen and (prefers-color-scheme: dark) {{\n  {dark}figure.raster {{ background: #ffffff; color: #1a1a1a; }} }}\n</style>\n</head>\n<body>\n\
-             <a class=\"skip\" href=\"#main\">Skip to the content</a>\n\
-             <header>\n<h1>{title}</h1>\n{lead}<nav aria-label=\"Sections\"><ul>{}</ul></nav>\n</header>\n\
-             <main id=\"main\">\n{}</main>\n<footer>{foot}</footer>\n</body>\n</html>\n",
-            links.concat(),
-            self.body,
-        )
+        let style = format!(
+            "\n{STYLE}@media screen and (prefers-color-scheme: dark) {{\n  {dark}figure.raster {{ background: #ffffff; color: #1a1a1a; }} }}\n"
+        );
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(CONTENT_POLICY);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    link rel="icon" href="data:,";
+                    title { (self.title) }
+                    style { (PreEscaped(style)) }
+                }
+                "\n"
+                body {
+                    a.skip href="#main" { "Skip to the content" }
+                    header {
+                        h1 { (self.title) }
+                        (lead)
+                        nav aria-label="Sections" {
+                            ul {
+                                @for Section { name, title, .. } in &self.sections {
+                                    li { a href={ "#" (name) } { (title) } }
+                                }
+                            }
+                        }
+                    }
+                    "\n"
+                    main id="main" {
+                        @for Section { name, title, content } in &self.sections {
+                            section id=(name) aria-labelledby={ (name) "-title" } {
+                                h2 id={ (name) "-title" } { (title) }
+                                "\n"
+                                (content)
+                            }
+                            "\n"
+                        }
+                    }
+                    footer { (foot) }
+                }
+            }
+        };
+        page.into_string() + "\n"
     }
 }
 
-/// A table. Cells are HTML; wide tables are scrolled inside the page.
+/// A table. Wide tables scroll inside the page.
 pub(super) struct TableHtml {
     caption: String,
-    html: String,
+    columns: Vec<String>,
+    rows: Vec<Markup>,
+}
+
+/// Kind of a row.
+#[derive(Clone, Copy)]
+pub(super) enum RowKind<'a> {
+    Plain,
+    /// Has this identifier as the target of links.
+    Target(&'a str),
+    /// Is highlighted.
+    Beyond,
 }
 
 impl TableHtml {
-    /// One with these columns.
+    /// Creates a table with these columns.
     pub fn new(caption: &str, columns: &[&str]) -> Self {
-        let head: Vec<String> =
-            columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
-        let html = format!("<thead><tr>{}</tr></thead>\n<tbody>\n", head.concat());
-        Self { caption: caption.to_owned(), html }
+        let columns = columns.iter().map(|&column| column.to_owned()).collect();
+        Self { caption: caption.to_owned(), columns, rows: Vec::new() }
     }
 
-    /// Adds a line; the first cell names it.
-    pub fn row(&mut self, attributes: &str, cells: &[String]) {
-        self.html += &format!("<tr{attributes}>");
-        for (number, cell) in cells.iter().enumerate() {
-            self.html += &match number {
-                0 => format!("<th scope=\"row\">{cell}</th>"),
-                _ => format!("<td>{cell}</td>"),
-            };
+    /// Adds a row; the first cell is its heading.
+    pub fn row(
+        &mut self,
+        kind: RowKind<'_>,
+        name: &impl Render,
+        cells: impl IntoIterator<Item = Markup>,
+    ) {
+        let (id, class) = match kind {
+            RowKind::Plain => (None, None),
+            RowKind::Target(id) => (Some(id), None),
+            RowKind::Beyond => (None, Some("beyond")),
+        };
+        self.rows.push(html! {
+            tr id=[id] class=[class] {
+                th scope="row" { (name) }
+                @for cell in cells { td { (cell) } }
+            }
+        });
+    }
+
+    /// Renders the table.
+    pub fn html(&self) -> Markup {
+        html! {
+            div.scroll role="region" aria-label=(self.caption) tabindex="0" {
+                table {
+                    caption { (self.caption) }
+                    thead { tr { @for column in &self.columns { th scope="col" { (column) } } } }
+                    "\n"
+                    tbody { @for row in &self.rows { (row) "\n" } }
+                }
+            }
+            "\n"
         }
-        self.html += "</tr>\n";
-    }
-
-    /// The table.
-    pub fn html(self) -> String {
-        let caption = escape(&self.caption);
-        format!(
-            "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table>\n\
-             <caption>{caption}</caption>\n{}</tbody>\n</table>\n</div>\n",
-            self.html
-        )
     }
 }

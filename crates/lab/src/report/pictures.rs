@@ -6,46 +6,52 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use maud::{Markup, PreEscaped, html};
 
-use super::text::escape;
 use crate::reproduce::StudyReport;
 
-/// Drawings beyond this many bytes would make pages slow: their PNG is shown.
+/// Maximum size of an inline SVG in bytes. Larger drawings would make pages slow, and are shown as PNG.
 const LARGE: usize = 400_000;
 
 /// All pictures of all studies.
 ///
 /// # Errors
 /// A file cannot be read.
-pub(super) fn all(studies: &[StudyReport]) -> io::Result<String> {
-    let mut html = String::new();
+pub(super) fn all(studies: &[StudyReport]) -> io::Result<Markup> {
+    let mut all = Vec::new();
     for study in studies.iter().filter(|study| !study.pictures.is_empty()) {
-        html += &format!("<h3>{}</h3>\n<div class=\"figures\">\n", escape(&study.title));
-        for (title, file) in &study.pictures {
-            html += &picture(title, file)?;
-        }
-        html += "</div>\n";
+        let pictures: Vec<Markup> = study
+            .pictures
+            .iter()
+            .map(|(title, file)| picture(title, file))
+            .collect::<io::Result<_>>()?;
+        all.push((&study.title, pictures));
     }
-    Ok(html)
+    Ok(html! {
+        @for (title, pictures) in all {
+            h3 { (title) }
+            div.figures { @for picture in pictures { (picture) } }
+        }
+    })
 }
 
-fn picture(title: &str, file: &Path) -> io::Result<String> {
+fn picture(title: &str, file: &Path) -> io::Result<Markup> {
     let svg = fs::read_to_string(file)?;
     let is_large = svg.len() > LARGE;
     let drawn = match is_large {
         true => {
             let png = STANDARD.encode(fs::read(file.with_extension("png"))?);
-            format!("<img src=\"data:image/png;base64,{png}\" alt=\"{}\">", escape(title))
+            html! { img src={ "data:image/png;base64," (png) } alt=(title); }
         }
-        false => svg.trim().to_owned(),
+        false => PreEscaped(svg.trim().to_owned()),
     };
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    Ok(format!(
-        "<figure{}>\n{drawn}\n<figcaption>{} <code>{}</code></figcaption>\n</figure>\n",
-        if is_large { " class=\"raster\"" } else { "" },
-        escape(title),
-        escape(name)
-    ))
+    Ok(html! {
+        figure class=[is_large.then_some("raster")] {
+            (drawn)
+            figcaption { (title) " " code { (name) } }
+        }
+    })
 }
 
 #[cfg(test)]
@@ -61,15 +67,15 @@ mod tests {
         canvas.text([1.0, 9.0], Type::new(8.0, Ink::Text), "word");
         let drawing = canvas.clone().finish([40.0, 20.0], None);
         fs::write(&file, drawing.svg()).expect("written");
-        let html = picture("a < b", &file).expect("a picture");
-        assert!(html.starts_with("<figure>\n<svg") && html.contains("class=\"f-text\""), "{html}");
+        let html = picture("a < b", &file).expect("a picture").into_string();
+        assert!(html.starts_with("<figure><svg") && html.contains("class=\"f-text\""), "{html}");
         assert!(html.contains("<desc>what it shows</desc>") && !html.contains(" id="), "{html}");
         let long = "word ".repeat(LARGE / 5 + 1);
         canvas.text([1.0, 9.0], Type::new(8.0, Ink::Text), &long);
         fs::write(&file, canvas.finish([40.0, 20.0], None).svg()).expect("written");
         let png = drawing.bytes(Format::Png, FigureStyle::Screen).expect("a PNG");
         fs::write(file.with_extension("png"), png).expect("written");
-        let html = picture("a < b", &file).expect("a picture");
-        assert!(html.starts_with("<figure class=\"raster\">\n<img src=\"data:image/png"), "{html}");
+        let html = picture("a < b", &file).expect("a picture").into_string();
+        assert!(html.starts_with("<figure class=\"raster\"><img src=\"data:image/png"), "{html}");
     }
 }

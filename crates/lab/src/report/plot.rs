@@ -1,6 +1,8 @@
 //! A plot of a statement: every place with its interval, and the range that the statement claims.
 
-use super::text::{escape, interval, number};
+use maud::{Markup, PreEscaped, html};
+
+use super::text::{interval, number};
 use crate::figure::{Anchor, Canvas, Ink, Stroke, Type};
 use crate::reproduce::{Answer, Row};
 use crate::stats::{Estimate, Interval};
@@ -17,14 +19,14 @@ const RADIUS: f64 = 2.4;
 /// Free space above and below what is drawn, as a part of its height.
 const SPACE: f64 = 0.08;
 
-/// The plot of a statement as HTML; nothing if no place has a number.
-pub(super) fn of(row: &Row, format: fn(f64) -> String) -> String {
+/// The plot of a statement as HTML; empty if no place has a number.
+pub(super) fn of(row: &Row, format: fn(f64) -> String) -> Markup {
     let places: Vec<(&PlaceJudgement, Estimate)> = row
         .places
         .iter()
         .filter_map(|place| Some((place, place.estimate.filter(|e| e.value.is_finite())?)))
         .collect();
-    let Some(range) = range_of(&places) else { return String::new() };
+    let Some(range) = range_of(&places) else { return Markup::default() };
     let about =
         format!("{} of {} places; the claimed range is shaded.", places.len(), row.places.len());
     let mut canvas = Canvas::new(&format!("{}: what was measured", row.id), &about);
@@ -35,16 +37,15 @@ pub(super) fn of(row: &Row, format: fn(f64) -> String) -> String {
         frame.draw_place(&mut canvas, index, (place, estimate), format);
     }
     let svg = canvas.finish(SIZE, None);
-    let caption = "Each place with its interval; the claimed range is shaded.";
-    format!(
-        "<figure class=\"plot\">\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
-        svg.svg().trim(),
-        escape(caption)
-    )
+    html! {
+        figure.plot {
+            (PreEscaped(svg.svg().trim()))
+            figcaption { "Each place with its interval; the claimed range is shaded." }
+        }
+    }
 }
 
-/// What is drawn, from the lowest number to the highest, with some space: numbers, known ends of intervals and finite ends of
-/// claims.
+/// Range of the axis, with some margin: covers all values, finite ends of intervals and finite ends of claims.
 fn range_of(places: &[(&PlaceJudgement, Estimate)]) -> Option<Interval> {
     let numbers = places.iter().flat_map(|(place, estimate)| {
         let Interval { low, high } = estimate.interval;
@@ -61,7 +62,7 @@ fn range_of(places: &[(&PlaceJudgement, Estimate)]) -> Option<Interval> {
     Some(Interval { low: low - SPACE * height, high: high + SPACE * height })
 }
 
-/// Where numbers stand.
+/// Maps values to positions.
 struct Frame {
     range: Interval,
     count: usize,
@@ -76,12 +77,12 @@ impl Frame {
         (SIZE[0] - MARGINS[0] - MARGINS[2]) / self.count as f64
     }
 
-    /// The middle of a place.
+    /// Horizontal position of a place.
     fn x(&self, index: usize) -> f64 {
         self.left() + (index as f64 + 0.5) * self.width()
     }
 
-    /// The height of a number; one that is out of the range stands at its edge.
+    /// Vertical position of a value, clamped to the range.
     fn y(&self, value: f64) -> f64 {
         let Interval { low, high } = self.range;
         let [_, top, _, bottom] = MARGINS;
@@ -100,7 +101,7 @@ impl Frame {
         }
     }
 
-    /// The axis, with the numbers at its ends and the line of zero.
+    /// Draws the axis with labels at its ends, and the zero line.
     fn draw_scale(&self, canvas: &mut Canvas, format: fn(f64) -> String) {
         let Interval { low, high } = self.range;
         let right = SIZE[0] - MARGINS[2];
@@ -157,7 +158,7 @@ impl Frame {
     }
 }
 
-/// A number with no more digits than its place on an axis of this height shows.
+/// Rounds a value to the resolution of an axis of this height.
 fn rounded(value: f64, height: f64) -> f64 {
     let unit = 10_f64.powf(height.log10().floor() - 1.0);
     if unit.is_finite() && unit > 0.0 { (value / unit).round() * unit } else { value }
@@ -183,7 +184,7 @@ mod tests {
     fn drawn(places: Vec<PlaceJudgement>) -> String {
         let mut row = crate::report::tests::row("p-1", Answer::Holds);
         row.places = places;
-        of(&row, number)
+        of(&row, number).into_string()
     }
 
     #[test]

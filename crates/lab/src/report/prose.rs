@@ -1,12 +1,13 @@
 //! The README of a paper in its report.
 
+use maud::{Markup, PreEscaped};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// The beginnings of headlines that stand behind the verdicts: they give the outcome.
+/// Prefixes of headings whose sections follow the verdicts, since they discuss the outcome.
 const AFTER: [&str; 4] = ["What comes out", "Slips", "Not yet", "What came out"];
 
-/// What stands before the verdicts, and what behind them, as HTML.
-pub(super) fn split(words: &str) -> [String; 2] {
+/// The parts before and after the verdicts, as HTML.
+pub(super) fn split(words: &str) -> [Markup; 2] {
     let begins = |line: &str| {
         let headline = line.strip_prefix("## ");
         headline.is_some_and(|headline| AFTER.iter().any(|begin| headline.starts_with(begin)))
@@ -21,8 +22,8 @@ pub(super) fn split(words: &str) -> [String; 2] {
     [&words[..place], &words[place..]].map(html_of)
 }
 
-/// Markdown as HTML: without its title, one level of headlines deeper, and with nothing of what is elsewhere.
-fn html_of(markdown: &str) -> String {
+/// Converts Markdown to HTML without the title, with headings one level lower, and without links and images.
+fn html_of(markdown: &str) -> Markup {
     let mut in_title = false;
     let events =
         Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(|event| match event {
@@ -47,7 +48,7 @@ fn html_of(markdown: &str) -> String {
         });
     let mut out = String::new();
     html::push_html(&mut out, events);
-    out
+    PreEscaped(out)
 }
 
 fn deeper(level: HeadingLevel) -> HeadingLevel {
@@ -69,16 +70,16 @@ mod tests {
 
     #[test]
     fn words_stand_before_and_behind_the_verdicts() {
-        let [before, behind] = split(WORDS);
+        let [before, behind] = split(WORDS).map(Markup::into_string);
         assert!(before.contains("<code>code</code>") && before.contains("<td>1</td>"), "{before}");
         assert!(before.contains("<h3>Set-up</h3>") && !before.contains("title"), "{before}");
         assert!(behind.contains("What comes out differently") && behind.contains("there"));
-        assert_eq!(split("no headline")[1], "");
+        assert_eq!(split("no headline")[1].0, "");
     }
 
     #[test]
     fn nothing_leads_out_of_the_report() {
-        let [_, behind] = split(WORDS);
+        let [_, behind] = split(WORDS).map(Markup::into_string);
         assert!(
             !behind.contains("<script") && !behind.contains("http:") && !behind.contains("<img")
         );

@@ -1,11 +1,13 @@
-//! What was run, by what, and for how long.
+//! Provenance of results: studies, program and time.
 
-use super::page::TableHtml;
-use super::text::{duration, escape};
+use maud::{Markup, Render, html};
+
+use super::page::{RowKind, TableHtml};
+use super::text::duration;
 use crate::reproduce::{PaperReport, Report};
 
-/// A line for each study.
-pub(super) fn table(report: &Report, paper: &PaperReport) -> String {
+/// A row for each study.
+pub(super) fn table(report: &Report, paper: &PaperReport) -> Markup {
     let columns =
         ["Study", "Points", "Curves", "Runs", "of them new", "Ended", "Seed", "Time on one core"];
     let mut table = TableHtml::new("Studies", &columns);
@@ -20,16 +22,15 @@ pub(super) fn table(report: &Report, paper: &PaperReport) -> String {
             false => study.seed.to_string(),
         };
         let cells = [
-            format!("<code>{}</code>", escape(&study.study)),
-            study.points.to_string(),
-            study.variants.to_string(),
-            study.rows.to_string(),
-            study.new.to_string(),
-            escape(&ended.join(", ")),
-            seed,
-            duration(study.core_s),
+            study.points.render(),
+            study.variants.render(),
+            study.rows.render(),
+            study.new.render(),
+            ended.join(", ").render(),
+            seed.render(),
+            duration(study.core_s).render(),
         ];
-        table.row("", &cells);
+        table.row(RowKind::Plain, &html! { code { (study.study) } }, cells);
     }
     let mut programs: Vec<&str> = Vec::new();
     for program in paper.studies.iter().flat_map(|study| &study.programs) {
@@ -37,49 +38,42 @@ pub(super) fn table(report: &Report, paper: &PaperReport) -> String {
             programs.push(program);
         }
     }
-    let mut html = table.html();
-    html += &format!(
-        "<p>Written by Polypath {} ({}) on {}. Runs made by {}. They took {} on one core, this command {}.</p>\n",
-        escape(&report.program.version),
-        escape(&report.program.revision),
-        escape(&report.program.host),
-        escape(&programs.join("; ")),
-        duration(paper.core_s),
-        duration(paper.wall_s),
-    );
-    html += "<p>Each run is named by a hash of its resolved configuration and seed. Beside this page, each study has a folder \
-             with <code>runs</code>, <code>series</code> and <code>execution</code> as Parquet and CSV, the resolved \
-             <code>study.toml</code>, which runs by itself, and its figures as SVG, PDF and PNG with their numbers.</p>\n";
-    html
+    let program = &report.program;
+    html! {
+        (table.html())
+        p {
+            "Written by Polypath " (program.version) " (" (program.revision) ") on " (program.host) ". Runs made by "
+            (programs.join("; ")) ". They took " (duration(paper.core_s)) " on one core, this command "
+            (duration(paper.wall_s)) "."
+        }
+        "\n"
+        p {
+            "Each run is named by a hash of its resolved configuration and seed. Beside this page, each study has a folder with "
+            code { "runs" } ", " code { "series" } " and " code { "execution" } " as Parquet and CSV, the resolved "
+            code { "study.toml" } ", which runs by itself, and its figures as SVG, PDF and PNG with their numbers."
+        }
+    }
 }
 
-/// What could not be run.
-pub(super) fn errors(paper: &PaperReport) -> String {
-    let failures: String = paper
-        .failures
-        .iter()
-        .map(|failure| {
-            format!(
-                "<div class=\"note error\" role=\"note\"><p><strong><code>{}</code> has no results:</strong> {}</p></div>\n",
-                escape(&failure.study),
-                escape(&failure.error)
-            )
-        })
-        .collect();
-    let failed = paper.studies.iter().filter(|study| study.rows_without_result() > 0);
-    let runs: String = failed
-        .map(|study| {
-            let errors: Vec<String> =
-                study.errors.iter().map(|error| format!("<li>{}</li>", escape(error))).collect();
-            format!(
-                "<div class=\"note error\" role=\"note\"><p><strong>{} of {} runs of <code>{}</code> have no result:\
-                 </strong></p><ul>{}</ul></div>\n",
-                study.rows_without_result(),
-                study.rows,
-                escape(&study.study),
-                errors.concat()
-            )
-        })
-        .collect();
-    failures + &runs
+/// Studies and runs without results.
+pub(super) fn errors(paper: &PaperReport) -> Markup {
+    let incomplete = paper.studies.iter().filter(|study| study.rows_without_result() > 0);
+    html! {
+        @for failure in &paper.failures {
+            div.note.error role="note" {
+                p { strong { code { (failure.study) } " has no results:" } " " (failure.error) }
+            }
+        }
+        @for study in incomplete {
+            div.note.error role="note" {
+                p {
+                    strong {
+                        (study.rows_without_result()) " of " (study.rows) " runs of " code { (study.study) }
+                        " have no result:"
+                    }
+                }
+                ul { @for error in &study.errors { li { (error) } } }
+            }
+        }
+    }
 }

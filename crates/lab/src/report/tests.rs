@@ -93,7 +93,7 @@ fn report() -> Report {
 
 const WORDS: &str = "# p: a paper\n\nIt claims.\n\n## What comes out differently\n\nMuch.\n";
 
-/// Elements without an end.
+/// Void elements.
 const VOID: [&str; 5] = ["meta", "link", "br", "img", "input"];
 
 /// Checks that every element is closed in its order; returns all tags with their attributes.

@@ -1,24 +1,8 @@
-//! Text and numbers in HTML.
+//! Numbers as text.
 
 use crate::stats::{Estimate, Interval};
 
-/// Text that means itself.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
-/// A number with four digits that count.
+/// A number with four significant digits.
 pub(super) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
@@ -46,12 +30,12 @@ pub(super) fn number(value: f64) -> String {
     text.replace('-', "−")
 }
 
-/// A part of one as a percentage.
+/// A fraction as a percentage.
 pub(super) fn percent(part: f64) -> String {
     format!("{} %", number(part * 100.0))
 }
 
-/// From one end to the other.
+/// The ends of an interval.
 pub(super) fn interval(interval: Interval, format: fn(f64) -> String) -> String {
     if interval.half_width() == 0.0 {
         return "no spread".into();
@@ -67,7 +51,7 @@ pub(super) fn estimate(estimate: &Estimate) -> String {
     spread(estimate.value, estimate.interval)
 }
 
-/// A value with the half-width of its interval, if that is known and not nothing.
+/// A value with the half-width of its interval, if that is known and not 0.
 pub(super) fn spread(value: f64, interval: Interval) -> String {
     let half_width = interval.half_width();
     match half_width > 0.0 && half_width.is_finite() {
@@ -76,7 +60,7 @@ pub(super) fn spread(value: f64, interval: Interval) -> String {
     }
 }
 
-/// A time in words.
+/// A duration in a suitable unit.
 pub(super) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.1} s"),
@@ -104,10 +88,5 @@ mod tests {
             assert_eq!(number(value), expected, "{value}");
         }
         assert_eq!(percent(-0.2), "−20 %");
-    }
-
-    #[test]
-    fn no_text_becomes_a_mark() {
-        assert_eq!(escape("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
     }
 }

@@ -1,41 +1,45 @@
 //! The table of verdicts.
 
-use super::page::TableHtml;
-use super::plot;
-use super::text::{escape, interval, number, percent};
-use crate::reproduce::{Answer, Row};
-use crate::verdict::{RELATIVE, not_enough};
+use maud::{Markup, Render, html};
 
-/// How an answer looks: in colour, by its border, and as a sign.
-pub(super) fn badge(answer: Answer, text: &str) -> String {
+use super::page::{RowKind, TableHtml};
+use super::plot;
+use super::text::{interval, number, percent};
+use crate::reproduce::{Answer, Row};
+use crate::verdict::{PlaceJudgement, RELATIVE, not_enough};
+
+/// An answer as a badge, distinguished by colour, border and symbol.
+fn badge(answer: Answer, text: &str) -> Markup {
     let (class, sign) = match answer {
         Answer::Holds => ("holds", "✓"),
         Answer::Differs => ("differs", "✗"),
         Answer::Undecided => ("undecided", "?"),
         Answer::NotRun => ("not-run", "–"),
     };
-    format!(
-        "<span class=\"verdict {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span>",
-        escape(text)
-    )
+    html! {
+        span class={ "verdict " (class) } { span aria-hidden="true" { (sign) } " " (text) }
+    }
 }
 
-/// How many statements hold, differ, are undecided or not run.
-pub(super) fn counts<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> String {
-    let items = Answer::ALL.iter().filter_map(|answer| {
-        let count = rows.clone().filter(|row| row.verdict == *answer).count();
-        let text = format!("{count} {}", answer.name());
-        (count > 0).then(|| format!("<li>{}</li>", badge(*answer, &text)))
-    });
-    format!("<ul class=\"counts\" aria-label=\"Verdicts\">{}</ul>\n", items.collect::<String>())
+/// Number of statements with each answer.
+pub(super) fn counts<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Markup {
+    let count = |answer| rows.clone().filter(|row| row.verdict == answer).count();
+    let counted = Answer::ALL.map(|answer| (answer, count(answer)));
+    html! {
+        ul.counts aria-label="Verdicts" {
+            @for (answer, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
+                li { (badge(answer, &format!("{count} {}", answer.name()))) }
+            }
+        }
+    }
 }
 
 /// Every statement with its verdict.
 ///
 /// `extent` is the option of the command that runs a statement.
-pub(super) fn table(rows: &[Row], extent: &str) -> String {
+pub(super) fn table(rows: &[Row], extent: &str) -> Markup {
     if rows.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     let columns =
         ["Figure", "Statement", "Verdict", "Measured", "95 % interval", "Expected", "Rule", "n"];
@@ -44,99 +48,106 @@ pub(super) fn table(rows: &[Row], extent: &str) -> String {
         let format = if row.unit == RELATIVE { percent } else { number };
         let dash = || "–".to_owned();
         let cells = [
-            escape(&row.figure),
             words(row, format, extent),
             badge(row.verdict, row.verdict.name()),
-            row.measured.map_or_else(dash, |value| escape(&with_unit(format(value), &row.unit))),
-            row.interval.map_or_else(dash, |range| interval(range, format)),
-            row.expected.as_deref().map_or_else(dash, escape),
-            row.rule.map_or_else(dash, escape),
-            row.n.to_string(),
+            row.measured.map_or_else(dash, |value| with_unit(format(value), &row.unit)).render(),
+            row.interval.map_or_else(dash, |range| interval(range, format)).render(),
+            row.expected.as_deref().unwrap_or("–").render(),
+            row.rule.unwrap_or("–").render(),
+            row.n.render(),
         ];
-        table.row(&format!(" id=\"{}\"", escape(&row.id)), &cells);
+        table.row(RowKind::Target(&row.id), &row.figure, cells);
     }
     table.html()
 }
 
-/// What decides a statement: the number, its interval, the place and what is expected.
-pub(super) fn deciding(row: &Row) -> String {
+/// The values that decide a statement: the measured value, its interval, the place and the expectation.
+pub(super) fn deciding(row: &Row) -> Markup {
     let (Some(measured), Some(expected)) = (row.measured, &row.expected) else {
-        return String::new();
+        return Markup::default();
     };
     let format = if row.unit == RELATIVE { percent } else { number };
-    let range = row.interval.map(|range| format!(" ({})", interval(range, format)));
-    let place = row.place.as_deref().map(|place| format!(" at {place}"));
-    format!(
-        "<br>Decided by {}{}{}; expected: {}.",
-        escape(&with_unit(format(measured), &row.unit)),
-        escape(&range.unwrap_or_default()),
-        escape(&place.unwrap_or_default()),
-        escape(expected)
-    )
+    html! {
+        br;
+        "Decided by " (with_unit(format(measured), &row.unit))
+        @if let Some(range) = row.interval { " (" (interval(range, format)) ")" }
+        @if let Some(place) = &row.place { " at " (place) }
+        "; expected: " (expected) "."
+    }
 }
 
-/// The statement, why it differs, how to run just it, and every place that was looked at.
-fn words(row: &Row, format: fn(f64) -> String, extent: &str) -> String {
-    let mut html = format!("{} <code>{}</code>", escape(&row.statement), escape(&row.id));
-    if let Some(cause) = &row.cause {
-        let label = match row.verdict {
-            Answer::NotRun => "Why not",
-            Answer::Undecided => "If it differs, why",
-            Answer::Holds | Answer::Differs => "Why it differs",
-        };
-        html += &format!(
-            "<span class=\"cause\"><strong>{label}:</strong> {}{}</span>",
-            escape(cause),
-            experiments(&row.shown_by)
-        );
-    }
-    if row.verdict == Answer::Undecided && !row.places.is_empty() {
-        html += &format!(" <small>{}</small>", escape(&not_enough(&row.places)));
-    }
-    html += &plot::of(row, format);
-    html += &command(row, extent);
-    if row.places.len() > 1 {
-        html += &format!("<details><summary>{} comparisons</summary><ul>", row.places.len());
-        for place in &row.places {
-            let found = place.estimate.map_or_else(
-                || "no run has a number".into(),
-                |e| format!("{} ({})", format(e.value), interval(e.interval, format)),
-            );
-            let answer = Answer::from(place.verdict).name();
-            html += &format!("<li>{}: {} – {answer}</li>", escape(&place.what), escape(&found));
-        }
-        html += "</ul></details>";
-    }
-    html
-}
-
-/// The command that runs what a statement needs, and judges it alone.
-fn command(row: &Row, extent: &str) -> String {
-    if row.study.is_none() {
-        return String::new();
-    }
-    format!(
-        "<details><summary>Run just this</summary><pre>polypath reproduce {}/{} --{}</pre></details>",
-        escape(&row.paper),
-        escape(&row.id),
-        escape(extent)
-    )
-}
-
-/// What shows a cause: statements with links to their rows, and studies.
-fn experiments(names: &[String]) -> String {
-    let name = |name: &String| {
-        let name = escape(name);
-        match name.ends_with(".toml") {
-            true => format!("<code>{name}</code>"),
-            false => format!("<a href=\"#{name}\">{name}</a>"),
-        }
+/// The statement, the cause of a difference, the command that runs it alone, and all compared places.
+fn words(row: &Row, format: fn(f64) -> String, extent: &str) -> Markup {
+    let label = match row.verdict {
+        Answer::NotRun => "Why not",
+        Answer::Undecided => "If it differs, why",
+        Answer::Holds | Answer::Differs => "Why it differs",
     };
-    let names: Vec<String> = names.iter().map(name).collect();
-    if names.is_empty() { String::new() } else { format!(" Shown by {}.", names.join(", ")) }
+    html! {
+        (row.statement) " " code { (row.id) }
+        @if let Some(cause) = &row.cause {
+            span.cause { strong { (label) ":" } " " (cause) (experiments(&row.shown_by)) }
+        }
+        @if row.verdict == Answer::Undecided && !row.places.is_empty() {
+            " " small { (not_enough(&row.places)) }
+        }
+        (plot::of(row, format))
+        @if row.study.is_some() { (command(row, extent)) }
+        @if row.places.len() > 1 { (comparisons(&row.places, format)) }
+    }
 }
 
-/// A number with its unit; parts are per cent already.
+/// The command that runs and judges this statement alone.
+fn command(row: &Row, extent: &str) -> Markup {
+    html! {
+        details {
+            summary { "Run just this" }
+            pre { "polypath reproduce " (row.paper) "/" (row.id) " --" (extent) }
+        }
+    }
+}
+
+/// All compared places with their estimates.
+fn comparisons(places: &[PlaceJudgement], format: fn(f64) -> String) -> Markup {
+    html! {
+        details {
+            summary { (places.len()) " comparisons" }
+            ul {
+                @for place in places {
+                    li {
+                        (place.what) ": "
+                        @if let Some(found) = place.estimate {
+                            (format(found.value)) " (" (interval(found.interval, format)) ")"
+                        } @else {
+                            "no run has a number"
+                        }
+                        " – " (Answer::from(place.verdict).name())
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Experiments that show a cause: statements, with links to their rows, and studies.
+fn experiments(names: &[String]) -> Markup {
+    html! {
+        @if !names.is_empty() {
+            " Shown by "
+            @for (number, name) in names.iter().enumerate() {
+                @if number > 0 { ", " }
+                @if name.ends_with(".toml") {
+                    code { (name) }
+                } @else {
+                    a href={ "#" (name) } { (name) }
+                }
+            }
+            "."
+        }
+    }
+}
+
+/// A number with its unit; fractions are already percentages.
 fn with_unit(number: String, unit: &str) -> String {
     match unit {
         "" | RELATIVE => number,

@@ -52,6 +52,7 @@ test-slurm: setup-rust ## a study as a job array of a local Slurm; needs root an
 attacks: setup-rust ## hostile peers over a network against three servers, slow and silent senders; takes half an hour and root
 	tests/attacks/attacks.sh
 	tests/attacks/slow-senders.sh
+	tests/attacks/silent-senders.sh
 	tests/attacks/memory.sh
 	tests/attacks/soak.sh 300
 

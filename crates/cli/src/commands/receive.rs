@@ -101,8 +101,8 @@ struct Taste {
 /// How slow a sender may be.
 #[derive(Debug, clap::Args)]
 struct Limits {
-    /// Consider the association lost after this many seconds without progress; its sender may
-    /// reconnect. The sender has the same option and default
+    /// Consider the association lost after this many seconds without progress, or after 60 if
+    /// the sender offers nothing at all; it may reconnect. The sender has the same option and default
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
     /// Abort a transfer that is slower than this for --min-rate-span; 0 bit/s accepts any rate

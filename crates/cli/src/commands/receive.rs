@@ -25,9 +25,6 @@ use crate::transfer::shares::SharesArgs;
 use crate::transfer::summary::Summary;
 use crate::zoned::{self, Zoned};
 
-/// Maximum number of associations that wait to be accepted.
-const BACKLOG: usize = 16;
-
 /// How long the summary of the only sender may wait for the reader of standard output.
 const WITHOUT_END: Duration = Duration::MAX;
 /// The same for the summaries of all after an interruption.
@@ -165,13 +162,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let progress = Progress::new(args.verbosity.verbosity())?;
     let qlog = args.qlog.of_server()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
+        let config = args.shares.endpoint(association);
+        // Whoever has a place is accepted, however many come at once.
+        let backlog = config.max_associations as usize;
         let builder = qlog
             .attach(zoned::builder(&args.listen), "receive")
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)
             .carriers(args.sctp.carriers())
-            .config(args.shares.endpoint(association))
-            .listen(BACKLOG);
+            .config(config)
+            .listen(backlog);
         let unusable = |error| Failure::Usage(anyhow!("--out {:#}", Error::from(error)));
         inbox.check().map_err(unusable)?;
         let endpoint = runtime::bind(builder).map_err(|failure| failure.about("--listen"))?;

@@ -48,6 +48,14 @@ test-wheel: setup-rust setup-python ## the same with the package built and insta
 test-slurm: setup-rust ## a study as a job array of a local Slurm; needs root and Debian's slurm-wlm, else SKIPPED
 	tests/slurm/run.sh
 
+.PHONY: attacks
+attacks: setup-rust ## hostile peers over a network against three servers, slow and silent senders; takes half an hour and root
+	tests/attacks/attacks.sh
+	tests/attacks/slow-senders.sh
+	tests/attacks/silent-senders.sh
+	tests/attacks/memory.sh
+	tests/attacks/soak.sh 300
+
 .PHONY: interop
 interop: setup-rust setup-test setup-interop ## every feature against Linux's SCTP and usrsctp, in all directions; a table at the end
 	tests/interop/matrix.sh all

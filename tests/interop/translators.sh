@@ -24,6 +24,11 @@ ROUTERS=("" "polypath-$$-r1" "polypath-$$-r2")
 SERVERS=198.51.100.1,198.51.100.2
 PUBLIC=("" 203.0.113 192.0.2)
 BOTH=10.1.0.2%u1,10.2.0.2%u2
+# What is measured goes before all other work of the machine. The links have no delay, so a sender has packets for some milliseconds
+# under way, and a link is idle if the sender or the receiver waits longer than that for a processor: on two processors with a load of
+# eleven, two links of 50 Mbit/s carried 93 Mbit/s without this, and 95.3 of 95.4 with it.
+FIRST=()
+! chrt -f 10 true 2> /dev/null || FIRST=(chrt -f 10)
 
 down() {
     local status=$? namespace
@@ -123,10 +128,10 @@ measure() {
     shift 6
     IFS=, read -ra hosts <<< "$to"
     : > "$WORK/other"
-    ip netns exec "$SERVER" timeout 120 "$POLYPATH" meter server -B "$to" -1 > /dev/null 2> "$WORK/other" &
+    ip netns exec "$SERVER" "${FIRST[@]}" timeout 120 "$POLYPATH" meter server -B "$to" -1 > /dev/null 2> "$WORK/other" &
     server=$!
     wait_for 10 grep -q '^listening' "$WORK/other" || report "$name: the server did not start"
-    ip netns exec "$CLIENT" timeout 120 "$POLYPATH" meter client "${hosts[@]}" -B "$from" -t "$seconds" --json "$@" \
+    ip netns exec "$CLIENT" "${FIRST[@]}" timeout 120 "$POLYPATH" meter client "${hosts[@]}" -B "$from" -t "$seconds" --json "$@" \
         > "$WORK/json" 2> "$WORK/one" &
     client=$!
     while ((times-- > 0)); do
@@ -147,10 +152,10 @@ forwarded() {
     head -c 5000000 /dev/urandom > "$WORK/file"
     rm -rf "$WORK/out"
     mkdir "$WORK/out"
-    ip netns exec "$CLIENT" timeout 60 "$POLYPATH" receive --listen 10.2.0.2%u2 --out "$WORK/out" --once > /dev/null 2> "$WORK/other" &
+    ip netns exec "$CLIENT" "${FIRST[@]}" timeout 60 "$POLYPATH" receive --listen 10.2.0.2%u2 --out "$WORK/out" --once > /dev/null 2> "$WORK/other" &
     receiver=$!
     wait_for 10 grep -q '^listening' "$WORK/other" || report "a forwarded port: the receiver did not start"
-    ip netns exec "$SERVER" timeout 60 "$POLYPATH" send "$WORK/file" --from 198.51.100.1 --to "${PUBLIC[2]}.2" > "$WORK/one" 2>&1 ||
+    ip netns exec "$SERVER" "${FIRST[@]}" timeout 60 "$POLYPATH" send "$WORK/file" --from 198.51.100.1 --to "${PUBLIC[2]}.2" > "$WORK/one" 2>&1 ||
         report "a forwarded port: the sender failed"
     wait $receiver || report "a forwarded port: the receiver failed"
     cmp "$WORK/file" "$WORK/out/file" || report "a forwarded port: the file arrived damaged"
@@ -165,12 +170,12 @@ rebound() {
     rm -rf "$WORK/out"
     mkdir "$WORK/out"
     head -c "$bytes" /dev/urandom > "$WORK/file"
-    ip netns exec "$SERVER" timeout 300 "$POLYPATH" receive --listen $SERVERS --out "$WORK/out" --once --max-bytes '10 GB' \
+    ip netns exec "$SERVER" "${FIRST[@]}" timeout 300 "$POLYPATH" receive --listen $SERVERS --out "$WORK/out" --once --max-bytes '10 GB' \
         > /dev/null 2> "$WORK/other" &
     receiver=$!
     wait_for 10 grep -q '^listening' "$WORK/other" || report "$name: the receiver did not start"
     began=$(date +%s%N)
-    ip netns exec "$CLIENT" timeout 300 "$POLYPATH" send "$WORK/file" --from $BOTH --to $SERVERS --retry-for 0 > "$WORK/one" 2>&1 &
+    ip netns exec "$CLIENT" "${FIRST[@]}" timeout 300 "$POLYPATH" send "$WORK/file" --from $BOTH --to $SERVERS --retry-for 0 > "$WORK/one" 2>&1 &
     sender=$!
     : > "$WORK/times"
     (while sleep "$every"; do forget && echo forgotten >> "$WORK/times"; done) &

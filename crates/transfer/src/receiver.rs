@@ -32,6 +32,9 @@ use crate::writer::{Begun, Finished, Plan, Wanted, Writer};
 /// Bytes that a sender hashes in a second, at least.
 const HASH_RATE: u64 = 10_000_000;
 
+/// Longest time before the first offer of a sender, unless the idle timeout is shorter: those that offer nothing take places.
+const FIRST_OFFER: Duration = Duration::from_secs(60);
+
 /// Receives the files of one association, of which [`Inbox::accept`](crate::Inbox::accept) makes one for each sender.
 ///
 /// ```no_run
@@ -244,7 +247,11 @@ impl Receiver {
                     break;
                 }
             }
-            let offer = match self.hear_beside_jobs().await?.ok_or(ReceiveError::SenderLeft)? {
+            let heard = match left {
+                None => self.hear_first().await?,
+                Some(_) => self.hear_beside_jobs().await?,
+            };
+            let offer = match heard.ok_or(ReceiveError::SenderLeft)? {
                 Frame::Offer(offer) if self.is_awaited_alone(&offer) => {
                     self.awaited.pop_front();
                     self.end_jobs().await?;
@@ -513,6 +520,12 @@ impl Receiver {
     }
 
     /// The next frame that says something; nothing after the last.
+    /// The first frame that says something. Whoever offers nothing keeps a place from others.
+    async fn hear_first(&mut self) -> Result<Option<Frame>, ReceiveError> {
+        let most = self.rules.limits.idle_timeout.min(FIRST_OFFER);
+        timeout(most, self.hear()).await.map_err(|_| Stalled::Idle(most))?
+    }
+
     async fn hear(&mut self) -> Result<Option<Frame>, ReceiveError> {
         let association = &self.association;
         watched(&mut self.watch, || association.progress_bytes(), hear(association)).await?

@@ -27,8 +27,6 @@ use crate::runtime::{self, Interruption, Threads};
 use crate::transfer::progress::peer_of;
 use crate::zoned::{self, Zoned};
 
-/// Maximum number of associations that wait to be accepted.
-const BACKLOG: usize = 16;
 /// How long the reports of an interrupted server wait for their reader.
 const LAST_REPORTS: Duration = Duration::from_secs(2);
 /// What anybody can do if the server has no key.
@@ -227,7 +225,8 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             .carriers(args.transport.carriers())
             .encapsulation_port(args.transport.encapsulation_port)
             .config(config)
-            .listen(BACKLOG);
+            // Whoever has a place is accepted, however many come at once.
+            .listen(args.max_clients as usize);
         let endpoint = runtime::bind(builder)?;
         tell(format_args!(
             "listening on {}, {}",

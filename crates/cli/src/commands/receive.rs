@@ -25,9 +25,6 @@ use crate::transfer::shares::SharesArgs;
 use crate::transfer::summary::Summary;
 use crate::zoned::{self, Zoned};
 
-/// Maximum number of associations that wait to be accepted.
-const BACKLOG: usize = 16;
-
 /// How long the summary of the only sender may wait for the reader of standard output.
 const WITHOUT_END: Duration = Duration::MAX;
 /// The same for the summaries of all after an interruption.
@@ -101,8 +98,8 @@ struct Taste {
 /// How slow a sender may be.
 #[derive(Debug, clap::Args)]
 struct Limits {
-    /// Consider the association lost after this many seconds without progress; its sender may
-    /// reconnect. The sender has the same option and default
+    /// Consider the association lost after this many seconds without progress, or after 60 if
+    /// the sender offers nothing at all; it may reconnect. The sender has the same option and default
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     idle_timeout: u64,
     /// Abort a transfer that is slower than this for --min-rate-span; 0 bit/s accepts any rate
@@ -165,13 +162,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let progress = Progress::new(args.verbosity.verbosity())?;
     let qlog = args.qlog.of_server()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
+        let config = args.shares.endpoint(association);
+        // Whoever has a place is accepted, however many come at once.
+        let backlog = config.max_associations as usize;
         let builder = qlog
             .attach(zoned::builder(&args.listen), "receive")
             .port(args.sctp.port)
             .encapsulation_port(args.sctp.encapsulation_port)
             .carriers(args.sctp.carriers())
-            .config(args.shares.endpoint(association))
-            .listen(BACKLOG);
+            .config(config)
+            .listen(backlog);
         let unusable = |error| Failure::Usage(anyhow!("--out {:#}", Error::from(error)));
         inbox.check().map_err(unusable)?;
         let endpoint = runtime::bind(builder).map_err(|failure| failure.about("--listen"))?;

@@ -126,10 +126,10 @@ impl MeasuredPath {
         bytes.min(u128::from(self.cwnd) << (round_trips + 1)).min(bottleneck)
     }
 
-    /// What it needs in flight, in bytes, beside a path with this round-trip time. With just its rate times its round-trip time it
-    /// sometimes has too little, because SACKs are delayed and chunks are lost. Buffer space brings the less the longer the
-    /// round trip of the path is that gets it, so that this one gets a quarter more for each time that the other round trip is twice
-    /// as long, from eight times on, and at most twice as much.
+    /// What it needs in flight, in bytes, beside a path with this round-trip time. With its rate times its own round-trip time it
+    /// sometimes has too little, because SACKs are delayed and chunks are lost. The longer the round trip of the other path, the
+    /// less buffer space brings there: from sixteen times on this path gets a quarter more, another quarter with each doubling, and
+    /// twice as much from 128 times on.
     fn keeps_in_flight(&self, rtt: Duration, buffer: u64) -> u128 {
         let bytes = self.sends_in(self.srtt, buffer);
         if self.carries().is_none() {
@@ -143,6 +143,11 @@ impl MeasuredPath {
     /// Whether a round trip of `rtt` is clearly longer than one of this path.
     pub(crate) fn has_lower_rtt_than(&self, rtt: Duration) -> bool {
         self.lead_over(rtt) == Lead::Clear
+    }
+
+    /// Whether a round trip of this path is shorter than `rtt`, be it a little.
+    pub(crate) fn leads(&self, rtt: Duration) -> bool {
+        self.lead_over(rtt) != Lead::None
     }
 
     /// How much shorter a round trip of this path is than `rtt`.
@@ -204,7 +209,7 @@ pub(crate) struct SlowPath {
 pub(crate) enum Waits {
     /// All that is sent later: the message is ordered, or the chunk is a part of it.
     Everything,
-    /// Nothing; but the chunk takes buffer space until it has arrived, and a path with a lower RTT needs as much as it can have in flight.
+    /// Nothing; but the chunk takes buffer space until it has arrived, and a path with a lower RTT needs space for what it keeps in flight.
     Nothing,
 }
 

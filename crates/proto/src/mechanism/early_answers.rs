@@ -18,8 +18,8 @@ pub(crate) struct EarlyChunk {
     pub(crate) sent_at: Instant,
     /// What it took in flight.
     pub(crate) flight_bytes: u32,
-    /// It is a copy: that it is acknowledged says little, since the first transmission may have arrived.
-    pub(crate) is_copy: bool,
+    /// It was sent before, on this or another path: that it is acknowledged says little, since that may have arrived.
+    pub(crate) is_again: bool,
 }
 
 /// Chunks sent on a path that data has not measured, in that order.
@@ -29,7 +29,7 @@ pub(crate) struct EarlyAnswers {
 }
 
 impl EarlyAnswers {
-    /// A chunk is sent for the first time, or a copy of one that was sent on another path.
+    /// A chunk is sent, for the first time or again.
     pub(crate) fn on_sent(&mut self, chunk: EarlyChunk) {
         if self.chunks.len() == MOST {
             self.chunks.pop_front();
@@ -37,8 +37,9 @@ impl EarlyAnswers {
         self.chunks.push_back(chunk);
     }
 
-    /// A SACK arrived over the path. Returns the chunk that it answers, unless that may be a copy sent long after it. A chunk that moved to another path may have arrived there: answers before `smallest` do not
-    /// count, and none is expected after `longest`.
+    /// A SACK arrived over the path. Returns the chunk that it answers, unless that may be one that was sent again long after
+    /// it. A chunk that moved to another path may have arrived there: answers before `smallest` do not count, and none is
+    /// expected after `longest`.
     pub(crate) fn on_sack(
         &self,
         now: Instant,
@@ -50,7 +51,7 @@ impl EarlyAnswers {
         };
         let mut answered = self.chunks.iter().rev().filter(may_be).peekable();
         let latest = answered.peek()?.sent_at;
-        let last = answered.find(|chunk| !chunk.is_copy)?;
+        let last = answered.find(|chunk| !chunk.is_again)?;
         let apart = latest.since(last.sent_at);
         (apart <= now.since(last.sent_at) / 4).then_some(*last)
     }
@@ -65,7 +66,7 @@ mod tests {
     }
 
     fn sent(tsn: u32, sent_at: Instant) -> EarlyChunk {
-        EarlyChunk { tsn: Tsn(tsn), sent_at, flight_bytes: 1000, is_copy: false }
+        EarlyChunk { tsn: Tsn(tsn), sent_at, flight_bytes: 1000, is_again: false }
     }
 
     /// TSN 1 leaves at 0 ms, 2 and 3 at 50 ms; a round trip takes 100 ms or more.
@@ -77,7 +78,7 @@ mod tests {
             ("too soon for those", 149, 3, None, Some((1, 0))),
             ("for what nothing is covered", 160, 0, None, None),
             ("too late for all", 400, 1, None, None),
-            ("a copy left soon after them", 160, 3, Some(70), Some((3, 50))),
+            ("a copy left soon after them", 180, 3, Some(70), Some((3, 50))),
             ("a copy left long after them", 250, 3, Some(110), None),
         ] {
             let mut early = EarlyAnswers::default();
@@ -85,7 +86,7 @@ mod tests {
                 early.on_sent(sent(tsn, at(ms)));
             }
             if let Some(ms) = copied_ms {
-                early.on_sent(EarlyChunk { is_copy: true, ..sent(0, at(ms)) });
+                early.on_sent(EarlyChunk { is_again: true, ..sent(0, at(ms)) });
             }
             let within = (Duration::from_millis(100), Duration::from_millis(300));
             let covers = |tsn: Tsn| tsn.0 <= covered;

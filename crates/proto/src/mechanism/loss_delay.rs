@@ -9,8 +9,6 @@
 //!
 //! No paper describes it. Ferlin et al. 2016 ("BLEST", section III) assume that no chunk is lost.
 
-use core::cmp::Ordering;
-
 use polypath_wire::DataFlags;
 
 use crate::{Duration, Instant};
@@ -86,17 +84,6 @@ impl LossDelay {
 
     /// If a round of `c` chunks has a loss with probability `q`, losses relate to no loss like `q` to `1 - q`, and that ratio
     /// grows with the number of chunks.
-    /// Whether something was lost in the rounds that count, be it too few to tell how likely that is.
-    pub(crate) fn has_any(&self) -> bool {
-        self.lossy > 0 || self.has_lost
-    }
-
-    /// Compares how much of what they carry two paths lose, as far as that is known.
-    pub(crate) fn compare(&self, other: &Self) -> Ordering {
-        let part = |one: &Self, of: &Self| u64::from(one.lossy) * of.carried.max(1);
-        part(self, other).cmp(&part(other, self))
-    }
-
     fn lasts(&self, repair: Duration, chunks: u64) -> Duration {
         let [lossy, rounds] = [self.lossy, self.rounds].map(u128::from);
         let with = lossy * rounds * u128::from(chunks);
@@ -186,24 +173,6 @@ mod tests {
     /// Milliseconds, for windows of so many chunks.
     fn adds(delay: &LossDelay, chunks: u64) -> u64 {
         delay.of(RTT, chunks).as_nanos() / 1_000_000
-    }
-
-    #[test]
-    fn the_path_that_loses_more_of_what_it_carries_is_known_after_one_loss() {
-        let none = after((0..9).map(|_| false));
-        assert!(!LossDelay::new().has_any() && !none.has_any());
-        let mut now = LossDelay::new();
-        now.on_lost();
-        assert!(now.has_any(), "the round is not over yet");
-        let [rarely, often] = [every(8, 40), every(3, 40)];
-        for (one, other, expected) in [
-            (&often, &rarely, Ordering::Greater),
-            (&rarely, &often, Ordering::Less),
-            (&rarely, &none, Ordering::Greater),
-            (&none, &LossDelay::new(), Ordering::Equal),
-        ] {
-            assert_eq!(one.compare(other), expected, "{one:?} {other:?}");
-        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) mod early_answers;
 pub(crate) mod goodput_guard;
 pub(crate) mod loss_delay;
 pub(crate) mod loss_rate;
+pub(crate) mod loss_share;
 pub(crate) mod multiple_fast_rtx;
 pub(crate) mod nagle;
 pub(crate) mod outage;

@@ -7,7 +7,8 @@
 //! nothing, and the timer expires although there is progress. The smart rule uses times: the timer is restarted when
 //! the oldest unacknowledged transmission has changed. INET looks at it before and after each SACK. On a lossy path, the
 //! oldest one is nearly always a lost chunk, and changes when that is retransmitted, between two SACKs: no SACK would
-//! restart the timer, whatever it acknowledges. Here the oldest transmission is compared with that after the last SACK. In
+//! restart the timer, whatever it acknowledges. Here the oldest transmission is compared with that after the last SACK that
+//! acknowledged a chunk of the path, or that for which the timer was started. In
 //! both, a retransmission of the lowest TSN restarts the timer when it is sent.
 
 use alloc::collections::VecDeque;
@@ -22,9 +23,9 @@ pub(crate) struct T3View {
     pub(crate) flight: u64,
     /// The lowest outstanding TSN of the path was acknowledged.
     pub(crate) lowest_acked: bool,
-    /// The cumulative ack newly acknowledged a chunk of the path; or the SACK did, and the oldest transmission there that is not
-    /// acknowledged is another one than after the last SACK that did.
-    pub(crate) oldest_changed: bool,
+    /// The cumulative ack newly acknowledged a chunk of the path; or gap ack blocks did, and the oldest unacknowledged transmission there is
+    /// another one than after the last SACK that acknowledged a chunk of the path.
+    pub(crate) has_progress: bool,
     /// The peer took an acknowledgement back.
     pub(crate) reneged: bool,
 }
@@ -43,7 +44,7 @@ pub(crate) enum T3Action {
 pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
     let restarts = match policy {
         T3Restart::Rfc => view.lowest_acked,
-        T3Restart::Smart => view.oldest_changed,
+        T3Restart::Smart => view.has_progress,
     };
     match (view.flight, restarts, view.reneged) {
         (0, _, _) => T3Action::Stop,
@@ -58,7 +59,7 @@ pub(crate) fn on_ack(policy: T3Restart, view: &T3View) -> T3Action {
 #[derive(Debug)]
 pub(crate) struct RetransmissionLog {
     sent: VecDeque<(Tsn, Instant)>,
-    /// When the oldest transmission was made that the last SACK left unacknowledged, of all on the path.
+    /// When the oldest transmission was made, of all on the path, that the last SACK with news of the path left unacknowledged.
     oldest: Option<Instant>,
 }
 
@@ -73,12 +74,17 @@ impl RetransmissionLog {
         self.sent.shrink_to_fit();
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
     /// Notes a retransmission.
     pub(crate) fn push(&mut self, tsn: Tsn, at: Instant) {
         self.sent.push_back((tsn, at));
     }
 
-    /// A SACK leaves `oldest` as the oldest transmission on the path. Returns whether the SACK before left another one.
+    /// `oldest` is the oldest unacknowledged transmission on the path. Returns whether it was another one at the previous call.
     pub(crate) fn notes_new_oldest(&mut self, oldest: Option<Instant>) -> bool {
         core::mem::replace(&mut self.oldest, oldest) != oldest
     }
@@ -108,8 +114,8 @@ mod tests {
     fn actions() {
         use T3Action::{Keep, Restart, Start, Stop};
         let quiet =
-            T3View { flight: 1500, lowest_acked: false, oldest_changed: false, reneged: false };
-        let older_acked = T3View { oldest_changed: true, ..quiet };
+            T3View { flight: 1500, lowest_acked: false, has_progress: false, reneged: false };
+        let older_acked = T3View { has_progress: true, ..quiet };
         for (what, view, rfc, smart) in [
             ("nothing of the path", quiet, Keep, Keep),
             ("all acknowledged", T3View { flight: 0, ..older_acked }, Stop, Stop),

@@ -351,6 +351,7 @@ impl Transmitter {
             path.extra_bursts = path.extra_bursts.saturating_add(bursts as u32);
             if let Some(record) = path.record.if_used() {
                 record.loss_rate.on_delivered(news.chunks);
+                record.loss_share.on_delivered(news.chunks);
                 if cx.config.policies.loss_delay == LossDelays::On {
                     let srtt = path.rtt.srtt().unwrap_or_default();
                     record.loss_delay.on_delivered(now, srtt, news.chunks);

@@ -109,10 +109,11 @@ pub(super) fn is_better_known(path: &SendPath, other: &SendPath) -> bool {
 }
 
 impl SendPath {
-    /// A copy was sent, maybe on a path on which other data waits for the first SACK over it.
-    pub(super) fn note_early_copy(&mut self, now: Instant, tsn: Tsn, flight_bytes: u32) {
+    /// A chunk that was sent before, or its copy, leaves on a path on which other data may wait for the first SACK over it.
+    #[inline]
+    pub(super) fn note_early_again(&mut self, now: Instant, tsn: Tsn) {
         if let Some(early) = self.record.if_used().and_then(|record| record.early.as_mut()) {
-            early.on_sent(EarlyChunk { tsn, sent_at: now, flight_bytes, is_copy: true });
+            early.on_sent(EarlyChunk { tsn, sent_at: now, flight_bytes: 0, is_again: true });
         }
     }
 
@@ -151,7 +152,7 @@ impl Transmitter {
         }
         if policies.rtt_sample == RttSample::SlowPathUpdate {
             let flight_bytes = self.outstanding.get(tsn).flight_bytes;
-            let chunk = EarlyChunk { tsn, sent_at: cx.now, flight_bytes, is_copy: false };
+            let chunk = EarlyChunk { tsn, sent_at: cx.now, flight_bytes, is_again: false };
             self.paths[path].record.early.get_or_insert_with(Box::default).on_sent(chunk);
         }
     }

@@ -74,8 +74,12 @@ impl Snapshot<'_> {
         let carries_data = |it: &&SendPath| !tx.rests(it.id, self.usable);
         for it in others().filter(is_lower).filter(carries_data) {
             let Some(view) = tx.measured(it, self.now) else { continue };
-            in_flight = in_flight.saturating_sub(tx.outstanding.in_flight_on(it.id).user_bytes);
-            faster.push(MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view });
+            let view = MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view };
+            if view.leads(rtt) {
+                let own = tx.outstanding.in_flight_on(it.id).user_bytes;
+                in_flight = in_flight.saturating_sub(own);
+                faster.push(view);
+            }
         }
         if faster.is_empty() {
             return false;

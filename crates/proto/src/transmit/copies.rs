@@ -12,10 +12,10 @@ use super::send_path::SendPath;
 use super::{AckOutcome, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
 use crate::mechanism::copies::{self, Copies, CopyAnswer, CopyRoom};
-use crate::mechanism::loss_delay::LossDelay;
+use crate::mechanism::loss_share::LossShare;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
-use crate::{PathId, Tsn};
+use crate::{Instant, PathId, Tsn};
 
 /// How many of the last chunks, and of the lowest of a path, are looked at: a message of a thin flow has few.
 const LAST_CHUNKS: u32 = 16;
@@ -57,16 +57,16 @@ impl Snapshot<'_> {
         chunks.find_map(|tsn| Some((tsn, self.taker_of(tsn, takers)?)))
     }
 
-    /// At the tail: one of the last or lowest chunks of a path that has lost something, beginning with the path that loses most. Few chunks
-    /// get a copy, and these need it most.
+    /// At the tail: one of the last or lowest chunks of a path that loses chunks, beginning with the path that loses most. Few chunks get a
+    /// copy, and these need it most.
     fn endangered_to_copy(&self, takers: PathSet) -> Option<(Tsn, PathId)> {
         if !self.tx.is_all_sent() {
             return None;
         }
-        let mut lossy: SmallVec<[(&SendPath, &LossDelay); 4]> = SmallVec::new();
+        let mut lossy: SmallVec<[(&SendPath, &LossShare); 4]> = SmallVec::new();
         for path in self.tx.paths.iter().filter(|path| path.flight > 0) {
-            let losses = path.record.used().map(|record| &record.loss_delay);
-            lossy.extend(losses.filter(|it| it.has_any()).map(|losses| (path, losses)));
+            let losses = path.record.used().map(|record| &record.loss_share);
+            lossy.extend(losses.filter(|it| it.is_large()).map(|losses| (path, losses)));
         }
         lossy.sort_by(|(_, one), (_, other)| other.compare(one));
         lossy.into_iter().find_map(|(path, _)| {
@@ -112,7 +112,7 @@ impl Snapshot<'_> {
         let is_all_sent = self.tx.is_all_sent();
         let takes = |path: &&SendPath| {
             path.flight < path.congestion.cwnd
-                && (is_all_sent || path.rtt.of_data().is_none())
+                && (path.rtt.of_data().is_none() || is_all_sent && may_repeat(path, self.now, 0))
                 && !path.new_data_ban.is_active(self.now)
         };
         self.tx.paths.among(self.usable).filter(takes).map(|path| path.id).collect()
@@ -144,7 +144,7 @@ impl Snapshot<'_> {
     fn is_thin(&self, chunk: &OutstandingChunk, path: &SendPath) -> bool {
         let own = &self.tx.paths[chunk.path];
         self.tx.is_all_sent()
-            && path.copies().may_repeat(self.now, chunk.flight_bytes.into(), &room_for_copies(path))
+            && may_repeat(path, self.now, chunk.flight_bytes.into())
             && path.backlog(self.now) <= copies::LONGEST_BACKLOG
             && match (own.rtt.srtt(), path.rtt.srtt()) {
                 (Some(rtt), Some(its_rtt)) => copies::is_useful(rtt, its_rtt),
@@ -186,6 +186,11 @@ fn is_copied(chunk: &OutstandingChunk) -> bool {
         _ => History::COPIED_AGAIN,
     };
     chunk.history.intersects(copied)
+}
+
+/// Whether the path takes copies of so many bytes now.
+fn may_repeat(path: &SendPath, now: Instant, bytes: u64) -> bool {
+    path.copies().may_repeat(now, bytes, &room_for_copies(path))
 }
 
 fn room_for_copies(path: &SendPath) -> CopyRoom {
@@ -235,7 +240,6 @@ impl Transmitter {
         let copies = &mut path.spread_mut().copies;
         copies.on_data_before(last_data);
         copies.on_sent(cx.now, tsn, flight_bytes, rate, answer);
-        path.note_early_copy(cx.now, tsn, flight_bytes);
         path.note_backlog(cx.now, flight_bytes.into());
         path.last_data_sent = Some(cx.now);
         path.counters.data_packets_sent += 1;

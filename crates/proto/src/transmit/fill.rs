@@ -409,12 +409,15 @@ impl Transmitter {
                 self.stats.seldom.timeout_retransmissions += 1;
             }
         }
-        if cause != TransmissionCause::New && cx.config.policies.t3_restart == T3Restart::Smart {
-            self.paths[path].record.retransmissions.push(tsn, cx.now);
+        if cause != TransmissionCause::New {
+            self.paths[path].note_early_again(cx.now, tsn);
         }
         let is_repeated = !matches!(cause, TransmissionCause::New | TransmissionCause::Copy);
         if is_repeated {
             self.paths[path].note_returned(tsn);
+        }
+        if is_repeated && cx.config.policies.t3_restart == T3Restart::Smart {
+            self.paths[path].record.retransmissions.push(tsn, cx.now);
         }
         if is_repeated
             && cx.config.policies.fast_retransmit.per_tsn == PerTsn::Multiple

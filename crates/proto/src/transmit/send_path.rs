@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::config::{
     AssociationConfig, Burst, BytesCounted, Pacing, PathFill, PathGroups, SackRequest,
-    SharedConfig, WindowUnit,
+    SharedConfig, T3Restart, WindowUnit,
 };
 use crate::congestion::buffer_pace::BufferPace;
 use crate::congestion::burst::{self, BurstView};
@@ -406,6 +406,9 @@ impl SendPath {
     /// Starts T3-rtx unless it runs.
     pub(crate) fn start_t3(&mut self, now: Instant, config: &AssociationConfig) {
         if self.t3.is_none() {
+            if config.policies.t3_restart == T3Restart::Smart {
+                self.record.retransmissions.notes_new_oldest(Some(now));
+            }
             self.restart_t3(now, config);
         }
     }

@@ -64,8 +64,8 @@ impl Transmitter {
         is_here.then(|| (tsn, chunk.user_bytes()))
     }
 
-    /// Whether the oldest transmission on the path that is not acknowledged is another one than when this was asked before, if the
-    /// policy wants to know.
+    /// Whether the oldest unacknowledged transmission on the path is another one than at the previous call; always false unless the policy
+    /// is `smart`.
     #[inline]
     fn has_new_oldest(&mut self, policy: T3Restart, id: PathId) -> bool {
         policy == T3Restart::Smart && self.notes_new_oldest(id)
@@ -108,7 +108,7 @@ impl Transmitter {
             let view = T3View {
                 flight: self.paths[id].flight,
                 lowest_acked,
-                oldest_changed: is_new || news.by_cumulative_ack,
+                has_progress: is_new || news.by_cumulative_ack,
                 reneged: reneged > 0,
             };
             match t3_policy::on_ack(policy, &view) {

@@ -111,8 +111,8 @@ policy_enum!(
     T3Restart {
         /// When the lowest outstanding TSN of the path is acknowledged (RFC 9260 section 6.3.2 R3, per path).
         Rfc = "rfc",
-        /// When a chunk of the path is newly acknowledged, and the oldest unacknowledged transmission there is another one than
-        /// after the previous acknowledgement of the path, or the cumulative ack acknowledges one (similar to INET
+        /// When a chunk of the path is newly acknowledged, and either the cumulative ack covers it or the oldest unacknowledged
+        /// transmission on the path is another one than at the previous such acknowledgement (after INET
         /// `cmtSmartT3Reset`).
         Smart = "smart",
     }

@@ -8,6 +8,7 @@ use crate::mechanism::blocking_estimation::PenaltyInterval;
 use crate::mechanism::early_answers::EarlyAnswers;
 use crate::mechanism::loss_delay::LossDelay;
 use crate::mechanism::loss_rate::LossRate;
+use crate::mechanism::loss_share::LossShare;
 use crate::mechanism::slow_path_rtt::Awaited;
 use crate::mechanism::t3_policy::RetransmissionLog;
 use crate::transmit::buffer_size::DeliveryRate;
@@ -25,6 +26,7 @@ pub(crate) struct SendRecord {
     pub(crate) reduction: RateReduction,
     pub(crate) loss_rate: LossRate,
     pub(crate) loss_delay: LossDelay,
+    pub(crate) loss_share: LossShare,
     /// Chunks retransmitted here because of drop reports, or moved here, in that order.
     pub(crate) repaired: VecDeque<Repaired>,
     /// The congestion window before a SACK made it grow, and the number of the packet with that SACK.
@@ -45,6 +47,7 @@ impl SendRecord {
             reduction: RateReduction::new(),
             loss_rate: LossRate::new(),
             loss_delay: LossDelay::new(),
+            loss_share: LossShare::new(),
             repaired: VecDeque::new(),
             grown_from: (u64::MAX, 0),
             retransmissions: RetransmissionLog::new(),
@@ -57,6 +60,7 @@ impl SendRecord {
     pub(crate) fn on_lost(&mut self) {
         self.loss_rate.on_lost();
         self.loss_delay.on_lost();
+        self.loss_share.on_lost();
     }
 }
 

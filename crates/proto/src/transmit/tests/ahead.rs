@@ -175,7 +175,7 @@ fn a_copy_that_left_long_after_the_data_is_not_taken_for_it() {
         bench.trace();
         bench.wait(copied_after_ms);
         let now = bench.now;
-        bench.path(1).note_early_copy(now, tsn(1), FULL);
+        bench.path(1).note_early_again(now, tsn(1));
         bench.wait(60 - copied_after_ms);
         bench.hear(&Answer::of(0).gaps(&[(3, 5)]).a_rwnd(60 * FULL));
         bench.wait(30);

@@ -69,13 +69,16 @@ fn a_chunk_waits_for_the_faster_path_only_where_it_would_block_the_buffer() {
     assert_eq!(primary.choice(), slow);
 }
 
-/// Path 0 needs room for its window of 20 packets; the others have a round trip twice as long.
+/// Path 0 can have 25 packets in flight, of 30 that the buffers hold; the others have a round trip twice as long.
 #[test]
 fn what_other_slow_paths_have_in_flight_leaves_less_room() {
     for (on_path_2, delivery, expected) in [
-        (0, Delivery::Unordered, Some((1, What::New(FULL)))),
-        (9, Delivery::Unordered, None),
-        (9, Delivery::Ordered, None),
+        (0, Delivery::Unordered, true),
+        (3, Delivery::Unordered, true),
+        (4, Delivery::Unordered, false),
+        // The peer has room for all, and never takes an acknowledgement back: the send buffer is what fills.
+        (3, Delivery::Ordered, true),
+        (4, Delivery::Ordered, false),
     ] {
         let mut bench = Bench::tuned(Preset::Recommended, 3, |config| {
             config.policies.pacing = Pacing::Off;
@@ -91,9 +94,14 @@ fn what_other_slow_paths_have_in_flight_leaves_less_room() {
         let message = OutgoingMessage { delivery, ..OutgoingMessage::from_payload(0, payload) };
         bench.send_message(message, Reliability::Full).1.unwrap();
         bench.has_more();
+        if delivery == Delivery::Ordered {
+            bench.tx.peer.acks_are_final = true;
+            bench.tx.advertised_window = 1 << 30;
+        }
         let path = bench.path(0);
         path.flight = path.congestion.cwnd;
-        assert_eq!(bench.choice(), expected, "{on_path_2} {delivery:?}");
+        let choice = expected.then_some((1, What::New(FULL)));
+        assert_eq!(bench.choice(), choice, "{on_path_2} {delivery:?}");
     }
 }
 

@@ -388,14 +388,9 @@ fn of_many_chunks_those_are_copied_whose_path_loses_most() {
         (0..3).for_each(|id| bench.shape(id, 9, 9, 40));
         bench.place(&[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
         for (id, lost) in (0..).zip(lost) {
-            let losses = &mut bench.path(id).record.loss_delay;
-            for round in 1..=4 {
-                if round <= lost {
-                    losses.on_lost();
-                }
-                let at = crate::Instant::ZERO + Duration::from_secs(round);
-                losses.on_delivered(at, Duration::from_millis(1), 10);
-            }
+            let losses = &mut bench.path(id).record.loss_share;
+            (0..lost).for_each(|_| losses.on_lost());
+            losses.on_delivered(100);
         }
         // Neither of the two takes any.
         for id in 0..2 {
@@ -406,6 +401,41 @@ fn of_many_chunks_those_are_copied_whose_path_loses_most() {
         let copies: Vec<u32> = bench.sends().into_iter().flat_map(|(_, chunks)| chunks).collect();
         assert_eq!(copies, expected, "{what}");
     }
+}
+
+/// The path that loses chunks carried the first four of 19; the last sixteen are looked at first.
+#[test]
+fn the_lowest_chunks_of_a_lossy_path_are_copied_before_the_last_ones_of_another() {
+    let mut bench = Bench::tuned(Preset::Recommended, 3, |config| {
+        config.policies.tail_reinjection = crate::config::TailReinjection::Off;
+        config.policies.data_copies = DataCopies::Off;
+        config.policies.pacing = crate::config::Pacing::Off;
+    });
+    (0..3).for_each(|id| bench.shape(id, 20, 20, 40));
+    bench.place(&[0; 4]);
+    bench.place(&[1; 15]);
+    bench.path(0).record.loss_share.on_lost();
+    for id in 0..2 {
+        let path = bench.path(id);
+        path.flight = path.congestion.cwnd;
+    }
+    bench.config.policies.data_copies = DataCopies::On;
+    let copies: Vec<u32> = bench.sends().into_iter().flat_map(|(_, chunks)| chunks).collect();
+    assert_eq!(copies, [3, 0, 1, 2, 18]);
+}
+
+#[test]
+fn copies_leave_nothing_in_the_log_of_retransmissions() {
+    let mut bench = proven(60, |config| {
+        config.policies.t3_restart = crate::config::T3Restart::Smart;
+    });
+    for chunk in 1..=20 {
+        bench.send_one(200, Reliability::Full).1.unwrap();
+        assert_eq!(bench.flush().len(), 2, "a message and its copy");
+        bench.wait(50);
+        bench.sack(&Answer::of(chunk));
+    }
+    assert!(bench.path(1).record.retransmissions.is_empty());
 }
 
 #[test]

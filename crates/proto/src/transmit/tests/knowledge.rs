@@ -278,6 +278,30 @@ fn the_smart_timer_begins_anew_if_the_oldest_was_repeated_and_another_is_answere
     let left = bench.t3(0);
     bench.sack(&Answer::of(0).gaps(&[(3, 4)]));
     assert_eq!(bench.t3(0), left, "nothing new");
+    bench.sack(&Answer::of(0).gaps(&[(1, 1), (3, 4)]));
+    assert_eq!(bench.t3(0), left, "chunk 2 is the oldest still");
+    // The lowest chunk was sent after it.
+    bench.sack(&Answer::of(1).gaps(&[(2, 3)]));
+    assert_eq!(bench.t3(0), Some(bench.rto(0)), "the cumulative ack");
+}
+
+#[test]
+fn the_smart_timer_goes_on_where_only_what_left_later_is_answered() {
+    let mut bench = smart();
+    for chunk in [0u32, 3] {
+        bench.place(&[0]);
+        bench.wait(5);
+        bench.place(&[0, 0]);
+        bench.path(0).timed = None;
+        bench.wait(10);
+        let left = bench.t3(0);
+        bench.sack(&Answer::of(chunk).gaps(&[(chunk + 2, chunk + 2)]));
+        assert_eq!(bench.t3(0), left, "chunk {chunk} is waited for");
+        bench.wait(10);
+        // All has arrived, and what follows is a new beginning.
+        bench.sack(&Answer::of(chunk + 3));
+        assert_eq!(bench.t3(0), None);
+    }
 }
 
 #[test]

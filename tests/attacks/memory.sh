@@ -29,7 +29,7 @@ filled() {
     : > "$WORK/receiver"
     "$POLYPATH" receive --listen 127.0.0.1 --encapsulation-port 0 --out "$WORK/inbox" --max-memory "$1" > "$WORK/receiver" 2>&1 &
     receiver=$!
-    STARTED+=($receiver)
+    STARTED+=("$receiver")
     wait_for 10 grep -q '^listening' "$WORK/receiver" || die "the receiver did not start: $(cat "$WORK/receiver")"
     udp=$(sed -n 's/^listening .* //p' "$WORK/receiver")
     port=$(sed -n 's/^listening .*SCTP port \([0-9]*\),.*/\1/p' "$WORK/receiver")

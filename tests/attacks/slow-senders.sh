@@ -23,7 +23,7 @@ head -c 15000000 /dev/urandom > "$WORK/slow"
 head -c 12000000 /dev/urandom > "$WORK/earnest"
 "$POLYPATH" receive --listen 127.0.0.1 --encapsulation-port 0 --out "$WORK/inbox" --max-total '20 MB' > "$WORK/receiver" 2>&1 &
 RECEIVER=$!
-STARTED+=($RECEIVER)
+STARTED+=("$RECEIVER")
 wait_for 10 grep -q '^listening' "$WORK/receiver" || die "the receiver did not start: $(cat "$WORK/receiver")"
 UDP=$(sed -n 's/^listening .* //p' "$WORK/receiver")
 
@@ -35,7 +35,7 @@ begun() { (($(progress) > 0)); }
 
 send 127.0.0.6 "$WORK/slow" --limit-rate '16 kbit/s' > "$WORK/slow.out" 2>&1 &
 SLOW=$!
-STARTED+=($SLOW)
+STARTED+=("$SLOW")
 wait_for 20 begun || die "the slow sender did not begin: $(cat "$WORK/slow.out" "$WORK/receiver")"
 send 127.0.0.7 "$WORK/earnest" > "$WORK/refused" 2>&1 && die "the room of the slow sender was given away at once"
 grep -q 'accepts at most 20000000 bytes' "$WORK/refused" || die "refused for another reason: $(cat "$WORK/refused")"

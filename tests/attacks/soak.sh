@@ -26,12 +26,12 @@ PEERS=$POLYPATH_PROGRAMS/examples/attacks
 : > "$WORK/server"
 "$PEERS" server --local 127.20.0.1 --max-per-address "$ASSOCIATIONS" > "$WORK/server" 2>&1 &
 SERVER=$!
-STARTED+=($SERVER)
+STARTED+=("$SERVER")
 wait_for 10 grep -q ready "$WORK/server" || die "the server did not start: $(cat "$WORK/server")"
 "$PEERS" churn --local "$(seq -s, -f '127.21.0.%g' 1 20)" --to 127.20.0.1 --associations "$ASSOCIATIONS" --seconds "$LASTS" \
     > "$WORK/clients" 2> "$WORK/clients.err" &
 CLIENTS=$!
-STARTED+=($CLIENTS)
+STARTED+=("$CLIENTS")
 memory=()
 descriptors=()
 while kill -0 $CLIENTS 2> /dev/null; do

@@ -3,21 +3,8 @@
 # --max-memory says, whatever each of them could have, and an honest sender has a share of it. Real programs over loopback.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-source tests/interop/lib.sh
+source tests/attacks/lib.sh
 
-WORK=$(mktemp -d)
-STARTED=()
-end() {
-    local status=$? pid
-    trap - EXIT
-    for pid in "${STARTED[@]}"; do kill "$pid" 2> /dev/null || true; done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap end EXIT
-trap 'exit 130' INT TERM
-
-build_ours
 ATTACKER=$POLYPATH_PROGRAMS/examples/attacks
 [[ -x $ATTACKER ]] || cargo build --profile optimized --workspace --locked --example attacks
 head -c 1000 /dev/urandom > "$WORK/file"

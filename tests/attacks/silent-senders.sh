@@ -3,24 +3,12 @@
 # minute, not only after the idle timeout of five. Real programs over loopback.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-source tests/interop/lib.sh
+source tests/attacks/lib.sh
 
-WORK=$(mktemp -d)
-STARTED=()
-end() {
-    local status=$? pid
-    trap - EXIT
-    for pid in "${STARTED[@]}"; do kill "$pid" 2> /dev/null || true; done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap end EXIT
-trap 'exit 130' INT TERM
-
-build_ours
 ATTACKER=$POLYPATH_PROGRAMS/examples/attacks
 [[ -x $ATTACKER ]] || cargo build --profile optimized --workspace --locked --example attacks
 head -c 100000 /dev/urandom > "$WORK/file"
+: > "$WORK/receiver"
 "$POLYPATH" receive --listen 127.0.0.1 --encapsulation-port 0 --out "$WORK/inbox" --max-senders 4 > "$WORK/receiver" 2>&1 &
 STARTED+=($!)
 wait_for 10 grep -q '^listening' "$WORK/receiver" || die "the receiver did not start: $(cat "$WORK/receiver")"

@@ -4,23 +4,11 @@
 # loopback; takes a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-source tests/interop/lib.sh
+source tests/attacks/lib.sh
 
-WORK=$(mktemp -d)
-STARTED=()
-end() {
-    local status=$? pid
-    trap - EXIT
-    for pid in "${STARTED[@]}"; do kill "$pid" 2> /dev/null || true; done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap end EXIT
-trap 'exit 130' INT TERM
-
-build_ours
 head -c 15000000 /dev/urandom > "$WORK/slow"
 head -c 12000000 /dev/urandom > "$WORK/earnest"
+: > "$WORK/receiver"
 "$POLYPATH" receive --listen 127.0.0.1 --encapsulation-port 0 --out "$WORK/inbox" --max-total '20 MB' > "$WORK/receiver" 2>&1 &
 RECEIVER=$!
 STARTED+=("$RECEIVER")

@@ -4,23 +4,10 @@
 # there are more descriptors, than after a fifth of the time. Over loopback.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-source tests/interop/lib.sh
+source tests/attacks/lib.sh
 
 LASTS=${1:-1200}
 ASSOCIATIONS=${2:-1000}
-WORK=$(mktemp -d)
-STARTED=()
-end() {
-    local status=$? pid
-    trap - EXIT
-    for pid in "${STARTED[@]}"; do kill "$pid" 2> /dev/null || true; done
-    rm -rf "$WORK"
-    exit "$status"
-}
-trap end EXIT
-trap 'exit 130' INT TERM
-
-build_ours
 PEERS=$POLYPATH_PROGRAMS/examples/attacks
 [[ -x $PEERS ]] || cargo build --profile optimized --workspace --locked --example attacks
 : > "$WORK/server"

@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # Runs the tests whose result must not depend on the build once more with optimised code, and builds the program that
 # the network tests use. One cargo call each with the same features, so nothing is built twice.
+#
+# usage: scripts/test_release.sh [build]
+#
+# With `build` nothing is run, and the programs of the network tests are built, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/lib.sh
@@ -11,4 +15,11 @@ for file in crates/{netsim,sim}/tests/{determinism,golden,hash,trace}*.rs; do
     [[ -e $file ]] && targets+=(--test "$(basename "$file" .rs)")
 done
 [[ ${#targets[@]} -gt 0 ]] || die "no determinism tests found in crates/{netsim,sim}/tests"
-cargo test --profile optimized --workspace --locked "${targets[@]}"
+case $* in
+    "") cargo test --profile optimized --workspace --locked "${targets[@]}" ;;
+    build)
+        cargo test --profile optimized --workspace --locked --no-run "${targets[@]}"
+        build_programs
+        ;;
+    *) die "usage: scripts/test_release.sh [build]" ;;
+esac

@@ -168,6 +168,7 @@ impl RateSampler {
         Some(LossSample {
             flight_then: packet.flight,
             lost: self.lost.saturating_sub(packet.lost),
+            delivered_before: packet.delivered,
             delivered_total: self.delivered,
             limit: packet.limit,
         })

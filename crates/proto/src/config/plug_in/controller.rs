@@ -246,6 +246,8 @@ pub struct LossSample {
     pub flight_then: u64,
     /// Bytes declared lost since then, including those of the packet.
     pub lost: u64,
+    /// Bytes delivered on the path before the packet was sent.
+    pub delivered_before: u64,
     /// Bytes delivered on the path until now.
     pub delivered_total: u64,
     /// What limited the rate then.

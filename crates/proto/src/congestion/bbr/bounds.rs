@@ -48,6 +48,8 @@ pub(super) struct Latest {
     pub(super) has_loss: bool,
     /// How often.
     pub(super) losses: u32,
+    /// What had been delivered when the last probe, or Startup, ended.
+    pub(super) probed: u64,
 }
 
 impl Latest {
@@ -67,8 +69,15 @@ impl Latest {
         }
     }
 
-    /// Notes a loss after this much was delivered.
-    pub(super) fn on_loss(&mut self, delivered: u64) {
+    /// Notes a loss after this much was delivered, of a packet that was sent after `before` bytes.
+    ///
+    /// What a probe sent is lost because it was a probe, and nothing that was sent since then shows that its path carries less now. The draft
+    /// counts such losses for the short term; there the rounds after the probe deliver at the rate of the path all the same, and
+    /// that is the lowest bound. With short buffers, they wait for the retransmissions and deliver little.
+    pub(super) fn on_loss(&mut self, delivered: u64, before: u64) {
+        if before < self.probed {
+            return;
+        }
         if !self.has_loss {
             self.round_begin = delivered;
         }
@@ -76,9 +85,9 @@ impl Latest {
         self.losses = self.losses.saturating_add(1);
     }
 
-    /// Forgets the signals (ResetCongestionSignals).
-    pub(super) fn reset(&mut self) {
-        (self.rate, self.volume, self.has_loss) = (0, 0, false);
+    /// A probe ends after so much was delivered: forgets its signals (ResetCongestionSignals).
+    pub(super) fn end_probe(&mut self, delivered: u64) {
+        (self.rate, self.volume, self.has_loss, self.probed) = (0, 0, false, delivered);
     }
 }
 
@@ -216,16 +225,26 @@ mod tests {
     fn a_probe_that_ends_forgets_what_was_seen() {
         let mut latest = Latest::default();
         latest.on_sample(10, 100, 0, 1000);
-        latest.on_loss(1000);
-        latest.reset();
+        latest.on_loss(1000, 0);
+        latest.end_probe(2000);
         assert_eq!((latest.rate, latest.volume, latest.has_loss), (0, 0, false));
+    }
+
+    #[test]
+    fn what_a_probe_sent_is_no_loss_of_the_rounds_after_it() {
+        for (before, counts) in [(0, false), (1999, false), (2000, true)] {
+            let mut latest = Latest::default();
+            latest.end_probe(2000);
+            latest.on_loss(3000, before);
+            assert_eq!((latest.has_loss, latest.losses > 0), (counts, counts), "{before}");
+        }
     }
 
     #[test]
     fn a_round_of_losses_begins_with_the_first() {
         let mut latest = Latest::default();
-        latest.on_loss(5000);
-        latest.on_loss(6000);
+        latest.on_loss(5000, 0);
+        latest.on_loss(6000, 0);
         latest.on_sample(10, 100, 4999, 7000);
         assert!(!latest.round_ends && latest.losses == 2);
         latest.after_sample(10, 100);

@@ -67,6 +67,7 @@ impl Bbr {
         if self.pipe.was_full {
             self.phase = Phase::Drain;
             self.drain_round = self.rounds.count;
+            self.latest.probed = self.delivered;
         }
     }
 
@@ -149,7 +150,7 @@ impl Bbr {
     }
 
     pub(super) fn begin_down(&mut self, cx: &Context<'_>) {
-        self.latest.reset();
+        self.latest.end_probe(self.delivered);
         self.probing.begin_wait(cx.now, self.path, self.delivered);
         self.rounds.restart(self.delivered);
         self.phase = Phase::Down;

@@ -27,6 +27,9 @@
 //! a fifth of what it sends, whatever is in flight; the draft then leaves 70 % of the product, less headroom, and needs
 //! many probes to come back. The rate, which loss bounds as in the draft, is what makes room for others.
 //!
+//! NOTE(deviation): what a probe or Startup sent counts for it, and not for the rounds after it, in which most of it is found lost
+//! (`bounds::Latest::on_loss`).
+//!
 //! NOTE(deviation): losses of Startup without a queue are tested before they end it, and where only losses have ended it,
 //! the path is probed after four rounds (`startup`).
 //!
@@ -287,7 +290,9 @@ impl Controller for Bbr {
         if !loss.in_recovery {
             self.recovery.begin_fast(self.cwnd, self.phase, &self.bounds);
         }
-        self.latest.on_loss(loss.sample.map_or(self.delivered, |sample| sample.delivered_total));
+        let delivered = loss.sample.map_or(self.delivered, |sample| sample.delivered_total);
+        let before = loss.sample.map_or(self.delivered, |sample| sample.delivered_before);
+        self.latest.on_loss(delivered, before);
         if let Some(sample) = &loss.sample
             && self.probing.is_probe_sample
             && self.loses_much(sample.lost, sample.flight_then)
@@ -303,7 +308,7 @@ impl Controller for Bbr {
     /// rate of this small window says nothing about whether the path is full.
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
         self.recovery.begin_after_timeout(self.cwnd, self.phase, &self.bounds, self.delivered);
-        self.latest.on_loss(self.delivered);
+        self.latest.on_loss(self.delivered, self.delivered);
         self.pipe.restart(0);
         self.cwnd = cx.path.unit;
     }

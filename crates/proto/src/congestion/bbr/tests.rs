@@ -142,9 +142,15 @@ impl Bench {
     }
 
     fn lose(&mut self, bytes: u64, lost: u64) {
+        self.lose_sent_after(self.delivered, bytes, lost);
+    }
+
+    /// Loses what was sent when `before` bytes had been delivered.
+    fn lose_sent_after(&mut self, before: u64, bytes: u64, lost: u64) {
         let sample = LossSample {
             flight_then: self.flight,
             lost,
+            delivered_before: before,
             delivered_total: self.delivered,
             limit: self.limit,
         };
@@ -466,6 +472,7 @@ fn the_largest_numbers_do_no_harm() {
     let lost = LossSample {
         flight_then: u64::MAX,
         lost: u64::MAX,
+        delivered_before: u64::MAX,
         delivered_total: u64::MAX,
         limit: RateLimit::Cwnd,
     };

@@ -126,6 +126,35 @@ fn losses_of_a_probe_are_none_of_the_short_term() {
     }
 }
 
+/// With short buffers, the rounds after a probe wait for its retransmissions and deliver little.
+#[test]
+fn what_a_probe_lost_does_not_slow_down_what_follows() {
+    let probed = |ends: Phase| match ends {
+        Phase::Up => {
+            let mut bench = Bench::cruising().until(Phase::Up);
+            bench.lose(20 * UNIT, 20 * UNIT);
+            bench
+        }
+        _ => {
+            let mut bench = Bench::new();
+            bench.flight = 3 * BDP;
+            bench.until(Phase::Drain)
+        }
+    };
+    for (ends, phase) in [(Phase::Up, Phase::Down), (Phase::Startup, Phase::Drain)] {
+        for (since, is_bounded) in [(false, false), (true, true)] {
+            let mut bench = probed(ends);
+            assert_eq!(bench.bbr.phase, phase);
+            let before = if since { bench.delivered } else { bench.delivered - 1 };
+            bench.lose_sent_after(before, 20 * UNIT, 40 * UNIT);
+            bench.flight = 3 * BDP;
+            bench.round_of(RATE / 4, RTT, 40 * UNIT);
+            let bounds = bench.bbr.bounds;
+            assert_eq!(bounds.rate != bounds::NONE, is_bounded, "{ends:?} {since}");
+        }
+    }
+}
+
 #[test]
 fn what_a_second_loss_of_a_recovery_finds_is_not_what_a_spurious_one_restores() {
     let mut bench = Bench::cruising().until(Phase::Up);

@@ -13,6 +13,7 @@
 //! is full. And where a path carries next to nothing beside another one, ordered data does not wait for it before the
 //! transfer has lasted long enough, even if there is room for all that would wait.
 
+use crate::mechanism::arrival::ArrivalTime;
 use crate::mechanism::loss_delay::LossDelay;
 use crate::types::{NANOS_PER_SECOND, mul_div};
 use crate::{Duration, Instant};
@@ -65,9 +66,9 @@ pub(crate) struct MeasuredPath {
     pub(crate) bottleneck: Option<u64>,
     /// How long a packet that is sent now waits there for those that were sent before.
     pub(crate) backlog: Duration,
-    /// When the chunk would be acknowledged there, if paths are compared by that, too: of two equal paths, neither is
-    /// then slower than the other, and neither waits for the other.
-    pub(crate) answer: Duration,
+    /// When the chunk would be there, if paths are compared by that, too: of two equal paths, neither is then slower than the other,
+    /// and neither waits for the other.
+    pub(crate) arrival: ArrivalTime,
     /// What losses add to a round trip.
     pub(crate) losses: LossDelay,
     /// Bytes that wait for a lost chunk, where there are so many.
@@ -145,14 +146,29 @@ impl MeasuredPath {
         self.lead_over(rtt) == Lead::Clear
     }
 
-    /// Whether a round trip of this path is shorter than `rtt`, be it a little.
-    pub(crate) fn leads(&self, rtt: Duration) -> bool {
-        self.lead_over(rtt) != Lead::None
+    /// Whether the data of this path is there sooner without the slow one, be it a little.
+    pub(crate) fn leads(&self, slow: &SlowPath) -> bool {
+        self.lead_over(self.lasts_beside(slow)) != Lead::None
     }
 
     /// How much shorter a round trip of this path is than `rtt`.
     fn lead_over(&self, rtt: Duration) -> Lead {
-        lead(self.srtt.max(self.answer), rtt)
+        lead(self.srtt.max(self.arrival.alone()), rtt)
+    }
+
+    /// How long data of this path takes if some of it goes over the slow one.
+    ///
+    /// Of two paths that delay each other, because one has the longer round trip and the other one more losses, only the one that carries
+    /// less alone waits: if both did, nobody would send.
+    fn lasts_beside(&self, slow: &SlowPath) -> Duration {
+        let together = self.arrival.beside(&slow.arrival);
+        if self.alone(slow.buffer) > slow.alone {
+            together
+        } else if leads(slow.arrival.alone(), together) {
+            Duration::ZERO
+        } else {
+            slow.arrival.alone()
+        }
     }
 
     pub(crate) fn final_rate(&self) -> Option<u64> {
@@ -193,8 +209,10 @@ impl MeasuredPath {
 /// The path that could take a chunk, in bytes of user data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SlowPath {
-    /// Its round-trip time.
-    pub(crate) rtt: Duration,
+    /// When the chunk would be there.
+    pub(crate) arrival: ArrivalTime,
+    /// What it would carry alone with the buffer, in bytes per second.
+    pub(crate) alone: u128,
     /// In flight on it.
     pub(crate) in_flight: u64,
     /// Length of the chunk.
@@ -323,14 +341,15 @@ pub(crate) fn repays(rtt: Duration, busy: Duration) -> bool {
 pub(crate) fn would_block(path: &SlowPath, others: &[MeasuredPath]) -> bool {
     let mut meanwhile = 0u128;
     for other in others {
-        let space = match other.lead_over(path.rtt) {
+        let rtt = other.lasts_beside(path);
+        let space = match other.lead_over(rtt) {
             Lead::Clear => path.buffer,
             Lead::Small => 0,
             Lead::None => continue,
         };
         let takes = match path.waits {
-            Waits::Everything => other.sends_in(path.rtt, space),
-            Waits::Nothing => other.keeps_in_flight(path.rtt, space),
+            Waits::Everything => other.sends_in(rtt, space),
+            Waits::Nothing => other.keeps_in_flight(rtt, space),
         };
         meanwhile = meanwhile.saturating_add(takes);
     }

@@ -76,6 +76,7 @@ pub(crate) fn completes_sooner(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::arrival::ArrivalTime;
     use crate::mechanism::blocking_estimation::KnownRate;
     use crate::mechanism::loss_delay::LossDelay;
 
@@ -91,7 +92,7 @@ mod tests {
         rate: Some(KnownRate { bytes_per_second: 1_000_000, is_final: true }),
         bottleneck: None,
         backlog: Duration::ZERO,
-        answer: Duration::ZERO,
+        arrival: ArrivalTime::lossless(Duration::ZERO),
         losses: LossDelay::new(),
         dependents: u64::MAX,
         chunk: 1000,

@@ -1,5 +1,6 @@
 //! Concurrent Multipath Transfer: one file per mechanism, each a pure step from a plain struct to a plain decision.
 
+pub(crate) mod arrival;
 pub(crate) mod autoclose;
 pub(crate) mod blocking_estimation;
 pub(crate) mod buffer_split;

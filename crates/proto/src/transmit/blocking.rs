@@ -8,6 +8,7 @@ use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{BlockingEstimation, EarliestCompletion, PathOrder};
 use crate::congestion::{CorrectionCause, MeasuredRate};
+use crate::mechanism::arrival::ArrivalTime;
 use crate::mechanism::blocking_estimation::{
     self, KnownRate, MOST_TRIES, MeasuredPath, SlowPath, Waits, expected_rtt, leads, would_block,
 };
@@ -38,14 +39,7 @@ impl Snapshot<'_> {
         let own = &tx.paths[path];
         let others = || tx.paths.among(self.usable).filter(|it| it.id != path);
         let Some(view) = tx.measured(own, self.now) else {
-            // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
-            // acknowledgements took another path, it has to be tried.
-            let is_probed = own.flight > 0 || self.book[path].heartbeat.outstanding.is_some();
-            let tries = own.counters.data_bytes_acked / u64::from(tx.max_fragment.max(1));
-            return is_probed
-                && !self.runs_ahead(path)
-                && tries < MOST_TRIES
-                && others().any(|it| it.rtt.of_data().is_some());
+            return self.has_to_be_measured(own, others().any(|it| it.rtt.of_data().is_some()));
         };
         if tx.paths.iter().all(|path| path.flight == 0) {
             return self.arrives_sooner_elsewhere(own, &view, user_bytes);
@@ -55,27 +49,35 @@ impl Snapshot<'_> {
             // Whatever arrives first, all of it has room.
             return false;
         }
-        let answer = |view: &MeasuredPath, flight| {
-            let delay = self.loss_delay(path, &view.losses, view.cwnd);
-            expected_rtt(view, flight, user_bytes.into()) + delay
-        };
+        let chunk = user_bytes.into();
         let is_negligible =
             blocking_estimation::is_negligible(&view, others().filter_map(proven_rate));
-        let rtt = match is_negligible {
-            true => own.rtt.rto().max(view.srtt),
-            false => answer(&view, own.on_the_way(self.now)),
+        let own_arrival = match is_negligible {
+            true => ArrivalTime::lossless(own.rtt.rto().max(view.srtt)),
+            false => self.arrival(path, &view, own.on_the_way(self.now), chunk),
         };
         // Nearly always none has a lower RTT by far enough, and then no more has to be known.
+        let rtt = own_arrival.alone();
+        let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
+        let carries_data = |it: &&SendPath| !tx.rests(it.id, self.usable);
+        let mut leading = others().filter(is_lower).filter(carries_data).peekable();
+        if leading.peek().is_none() {
+            return false;
+        }
         let mut faster: SmallVec<[MeasuredPath; 3]> = SmallVec::new();
         let own_flight = tx.outstanding.in_flight_on(path).user_bytes;
         // All that is in flight on paths that are no faster takes space from the faster ones.
         let mut in_flight = tx.outstanding.in_flight_user_bytes();
-        let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
-        let carries_data = |it: &&SendPath| !tx.rests(it.id, self.usable);
-        for it in others().filter(is_lower).filter(carries_data) {
+        let slow_path = |waits, buffer, in_flight| {
+            let alone = view.alone(buffer);
+            SlowPath { arrival: own_arrival, alone, in_flight, chunk, buffer, waits }
+        };
+        let slow = slow_path(Waits::Everything, buffer, own_flight);
+        for it in leading {
             let Some(view) = tx.measured(it, self.now) else { continue };
-            let view = MeasuredPath { answer: answer(&view, it.on_the_way(self.now)), ..view };
-            if view.leads(rtt) {
+            let arrival = self.arrival(path, &view, it.on_the_way(self.now), chunk);
+            let view = MeasuredPath { arrival, ..view };
+            if view.leads(&slow) {
                 let own = tx.outstanding.in_flight_on(it.id).user_bytes;
                 in_flight = in_flight.saturating_sub(own);
                 faster.push(view);
@@ -88,20 +90,26 @@ impl Snapshot<'_> {
         if is_negligible && dependents == u64::MAX && self.delays_all_for_little(path, view.srtt) {
             return true;
         }
-        let waits = if dependents == 0 { Waits::Nothing } else { Waits::Everything };
-        let chunk = user_bytes.into();
-        let slow_path = |waits, buffer| {
-            let in_flight = if waits == Waits::Nothing { in_flight } else { own_flight };
-            SlowPath { rtt, in_flight, chunk, buffer, waits }
+        let blocks =
+            |waits, buffer, in_flight| would_block(&slow_path(waits, buffer, in_flight), &faster);
+        let blocks_receiver = match dependents {
+            0 => blocks(Waits::Nothing, buffer, in_flight),
+            _ => would_block(&slow, &faster),
         };
-        let slow = slow_path(waits, buffer);
-        // The TSNs above a gap are counted, whether their data waits for it or not.
-        let span = slow_path(Waits::Everything, self.span_bytes(user_bytes));
-        // What is in flight leaves the send buffer with its own answer, whatever waits for it at the receiver.
-        let sender = slow_path(Waits::Nothing, tx.queue.limit());
-        would_block(&slow, &faster)
-            || would_block(&span, &faster)
-            || tx.peer.acks_are_final && would_block(&sender, &faster)
+        blocks_receiver
+            // The TSNs above a gap are counted, whether their data waits for it or not.
+            || blocks(Waits::Everything, self.span_bytes(user_bytes), own_flight)
+            // What is in flight leaves the send buffer with its own answer, whatever waits for it at the receiver.
+            || tx.peer.acks_are_final && blocks(Waits::Nothing, tx.queue.limit(), in_flight)
+    }
+
+    /// Whether more on a path without a measured round trip has to wait until it has one, if another path has.
+    fn has_to_be_measured(&self, own: &SendPath, is_another_measured: bool) -> bool {
+        // One packet, or an answer to come, tells how long its round trip is. If so many did not, for their
+        // acknowledgements took another path, it has to be tried.
+        let is_probed = own.flight > 0 || self.book[own.id].heartbeat.outstanding.is_some();
+        let tries = own.counters.data_bytes_acked / u64::from(self.tx.max_fragment.max(1));
+        is_probed && !self.runs_ahead(own.id) && tries < MOST_TRIES && is_another_measured
     }
 
     /// Whether all ordered data would be delivered later because of a path that adds next to nothing and has this round-trip time: none of
@@ -225,24 +233,41 @@ impl Snapshot<'_> {
         next.is_some_and(|user_bytes| !self.admits_new(path, user_bytes))
     }
 
+    /// When a chunk would be there on a path with so much in flight, if all that would wait for the next chunk on `path` waits for it.
+    fn arrival(&self, path: PathId, view: &MeasuredPath, flight: u64, chunk: u64) -> ArrivalTime {
+        let rtt = expected_rtt(view, flight, chunk);
+        if !view.losses.is_known() {
+            return ArrivalTime::lossless(rtt);
+        }
+        // A loss is found after a round trip of its path, and repaired over the path with the lowest RTT.
+        let repair = (view.smallest_rtt + self.fastest_repair()) / 2;
+        let losses = view.losses.of(repair, self.chunks_that_wait(path, view.cwnd));
+        ArrivalTime { rtt, losses, repair }
+    }
+
     /// What losses add to the round trip of a path with this congestion window. A retransmission goes over the path with the lowest RTT, and
     /// the data that waits for the next chunk on `path`, as far as the buffers have room for it, would wait for that.
     #[inline]
     pub(super) fn loss_delay(&self, path: PathId, losses: &LossDelay, cwnd: u64) -> Duration {
         match losses.is_known() {
-            true => self.waits_for_repair(path, losses, cwnd),
+            true => losses.of(self.fastest_repair(), self.chunks_that_wait(path, cwnd)),
             false => Duration::ZERO,
         }
     }
 
-    fn waits_for_repair(&self, path: PathId, losses: &LossDelay, cwnd: u64) -> Duration {
+    /// Chunks of a congestion window that would wait for the next chunk on `path`.
+    fn chunks_that_wait(&self, path: PathId, cwnd: u64) -> u64 {
         let tx = self.tx;
         let dependents = self.dependents(path);
         let wanted = tx.queue.waiting() + tx.outstanding.in_flight_user_bytes();
         let window = wanted.min(self.buffer_that_blocks()).min(cwnd).min(dependents);
-        let srtts = tx.paths.among(self.usable).filter_map(|path| path.rtt.srtt());
-        let repair = srtts.min().unwrap_or_default();
-        losses.of(repair, window / u64::from(tx.max_fragment.max(1)))
+        window / u64::from(tx.max_fragment.max(1))
+    }
+
+    /// The round trip of a retransmission, which goes over the path with the lowest RTT.
+    fn fastest_repair(&self) -> Duration {
+        let srtts = self.tx.paths.among(self.usable).filter_map(|path| path.rtt.srtt());
+        srtts.min().unwrap_or_default()
     }
 
     /// Size of the buffer that a chunk on a slow path fills.
@@ -356,7 +381,7 @@ impl Transmitter {
             rate,
             bottleneck,
             backlog: path.backlog_behind(now, carries),
-            answer: Duration::ZERO,
+            arrival: ArrivalTime::lossless(Duration::ZERO),
             losses: path.record.loss_delay,
             dependents: self.dependents.bytes(),
             chunk: path.max_chunk_payload().into(),

@@ -16,20 +16,56 @@ const FULL: MeasuredPath = MeasuredPath {
     rate: None,
     bottleneck: None,
     backlog: Duration::ZERO,
-    answer: Duration::ZERO,
+    arrival: ArrivalTime::lossless(Duration::ZERO),
     losses: LossDelay::new(),
     dependents: u64::MAX,
     chunk: 1000,
 };
 
+/// A path without losses that carries next to nothing alone.
+const fn slow(rtt: Duration, buffer: u64) -> SlowPath {
+    let (arrival, waits) = (ArrivalTime::lossless(rtt), Waits::Everything);
+    SlowPath { arrival, alone: 0, in_flight: 0, chunk: 1400, buffer, waits }
+}
+
 /// With the time to send the chunk a round trip of 100 ms takes 105 ms, on both paths.
 #[test]
 fn of_two_paths_alike_neither_waits_for_the_other() {
     for (answer, blocks) in [(ms(0), true), (ms(101), true), (ms(102), false), (ms(105), false)] {
-        let other = MeasuredPath { srtt: ms(100), smallest_rtt: ms(100), answer, ..FULL };
-        let waits = Waits::Everything;
-        let path = SlowPath { rtt: ms(105), in_flight: 1400, chunk: 1400, buffer: 64_000, waits };
+        let arrival = ArrivalTime::lossless(answer);
+        let other = MeasuredPath { srtt: ms(100), smallest_rtt: ms(100), arrival, ..FULL };
+        let path = SlowPath { in_flight: 1400, ..slow(ms(105), 64_000) };
         assert_eq!(would_block(&path, &[other]), blocks, "{answer:?}");
+    }
+}
+
+/// Path 0 has 20 ms and waits for repairs of another 20 ms as often as `losses` says; path 1 has 30 ms.
+#[test]
+fn of_two_paths_that_delay_each_other_the_stronger_one_does_not_wait() {
+    let paths = |mbits: [u64; 2], losses| {
+        let lossy = ArrivalTime { rtt: ms(20), losses: ms(losses), repair: ms(20) };
+        [(lossy, mbits[0]), (ArrivalTime::lossless(ms(30)), mbits[1])].map(|(arrival, mbit)| {
+            let rate = KnownRate { bytes_per_second: mbit * 125_000, is_final: true };
+            let (srtt, cwnd) = (arrival.rtt, 10_000_000);
+            MeasuredPath { arrival, srtt, smallest_rtt: srtt, cwnd, rate: Some(rate), ..FULL }
+        })
+    };
+    for (what, mbits, losses, waits) in [
+        ("without losses the slower one waits", [100, 10], 0, [false, true]),
+        ("even if it is stronger", [10, 100], 0, [false, true]),
+        ("each delays the other, the first is stronger", [100, 10], 15, [false, true]),
+        ("each delays the other, the second is stronger", [10, 100], 15, [true, false]),
+        ("what waits for a repair in any case costs nothing", [100, 10], 20, [true, false]),
+        ("but losses of a weak path delay the other", [10, 100], 20, [true, false]),
+    ] {
+        let paths = paths(mbits, losses);
+        let is_led = |own: usize| {
+            let (path, buffer) = (&paths[own], u64::MAX);
+            let alone = path.alone(buffer);
+            let slow = SlowPath { arrival: path.arrival, alone, ..slow(ms(0), buffer) };
+            paths[1 - own].leads(&slow)
+        };
+        assert_eq!([0, 1].map(is_led), waits, "{what}");
     }
 }
 
@@ -47,8 +83,7 @@ fn a_slow_path_gets_what_the_quick_ones_leave() {
         ("two quick ones", &[FULL, FULL], 0, 8_000_000, true),
         ("windows without limit", &[endless], 0, u64::MAX, true),
     ] {
-        let waits = Waits::Everything;
-        let path = SlowPath { rtt: ms(400), in_flight, chunk: 1400, buffer, waits };
+        let path = SlowPath { in_flight, ..slow(ms(400), buffer) };
         assert_eq!(would_block(&path, others), blocks, "{what}");
     }
 }
@@ -65,7 +100,7 @@ fn who_is_a_little_quicker_has_to_have_the_window() {
         rate: None,
         bottleneck: None,
         backlog: Duration::ZERO,
-        answer: Duration::ZERO,
+        arrival: ArrivalTime::lossless(Duration::ZERO),
         losses: LossDelay::new(),
         dependents: u64::MAX,
         chunk: 1000,
@@ -80,8 +115,7 @@ fn who_is_a_little_quicker_has_to_have_the_window() {
         ("clearly quicker, but a loss has told what it carries", held_up, 23_000, false),
     ] {
         let rtt = Duration::from_micros(rtt_us);
-        let waits = Waits::Everything;
-        let path = SlowPath { rtt, in_flight: 28_000, chunk: 1400, buffer: 128_000, waits };
+        let path = SlowPath { in_flight: 28_000, ..slow(rtt, 128_000) };
         assert_eq!(would_block(&path, &[other]), blocks, "{what}");
     }
 }
@@ -116,7 +150,7 @@ fn where_the_limits_are() {
         rate: Option::None,
         bottleneck: Option::None,
         backlog: Duration::ZERO,
-        answer: Duration::ZERO,
+        arrival: ArrivalTime::lossless(Duration::ZERO),
         losses: LossDelay::new(),
         dependents: u64::MAX,
         chunk: 1000,
@@ -151,7 +185,7 @@ fn a_path_is_as_slow_as_what_is_on_it() {
         rate: None,
         bottleneck: None,
         backlog: Duration::ZERO,
-        answer: Duration::ZERO,
+        arrival: ArrivalTime::lossless(Duration::ZERO),
         losses: LossDelay::new(),
         dependents: u64::MAX,
         chunk: 1000,

@@ -301,6 +301,30 @@ fn the_end_of_what_there_is_does_not_wait_for_an_answer_that_comes_too_late() {
     }
 }
 
+/// Path 0 has 20 ms and loses one of 40 chunks, so that a window of 24 waits for a round trip nearly every other time; path 1 has 30 ms.
+#[test]
+fn a_slower_path_blocks_one_whose_window_waits_for_losses_in_any_case() {
+    let mut losses = LossDelay::new();
+    for round in 1..=64 {
+        if round % 2 == 0 {
+            losses.on_lost();
+        }
+        losses.on_delivered(Instant::ZERO + Duration::from_millis(50 * round), Duration::ZERO, 20);
+    }
+    for lossy in [&[][..], &[0], &[1], &[0, 1]] {
+        let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 30, 24);
+        bench.send(20);
+        for id in lossy {
+            bench.path(*id).record.loss_delay = losses;
+        }
+        assert_eq!(bench.choice(), None, "{lossy:?}");
+    }
+    // Of two paths alike neither waits for the other, whatever they lose.
+    let mut alike = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 20, 24);
+    (0..2).for_each(|id| alike.path(id).record.loss_delay = losses);
+    assert_eq!(alike.choice(), Some((1, What::New(FULL))));
+}
+
 /// Path 0 has 50 ms and loses one of 40 chunks, path 1 has 55 ms. What is lost delays a whole window by a round trip.
 #[test]
 fn of_paths_nearly_alike_a_window_of_ordered_data_takes_the_one_that_loses_nothing() {

@@ -391,6 +391,67 @@ static void without_blocking(void)
     close(server);
 }
 
+/* Writes until all queues to a program that does not read are full; the number of blocks, each of which begins with its own. */
+static int fill(int fd)
+{
+    int block[2048], sent = 0;
+    CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+    while (sent < 20000 && (ready(fd, POLLOUT, 300) & POLLOUT)) {
+        block[0] = sent;
+        if (send(fd, block, sizeof block, 0) == sizeof block)
+            sent++;
+        else
+            CHECK(errno == EAGAIN);
+    }
+    CHECK(fcntl(fd, F_SETFL, 0) == 0);
+    return sent;
+}
+
+/* Notifications come from the moment when they are wanted, and have their place among the messages. */
+static void notifications_and_messages(void)
+{
+    step = "notifications and messages";
+    int server = listener(1), client = one_to_one(), flags;
+    char buffer[9000];
+    union sctp_notification *told = (union sctp_notification *)buffer;
+    struct sctp_sndrcvinfo info;
+    /* What both sides have not agreed on is told when the association begins. */
+    subscribe(client, SCTP_AUTHENTICATION_EVENT);
+    struct sockaddr_in address = at("127.0.0.1", port_of(server));
+    CHECK(connect(client, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(receive(client, buffer, sizeof buffer, &info, &flags) == (int)sizeof told->sn_authkey_event);
+    CHECK((flags & MSG_NOTIFICATION) && told->sn_authkey_event.auth_indication == SCTP_AUTH_NO_AUTH);
+    int accepted = accept(server, NULL, NULL);
+    CHECK(accepted >= 0);
+    int sent = fill(client), read = 0, is_dry = 0;
+    subscribe(accepted, SCTP_SENDER_DRY_EVENT);
+    CHECK(send(accepted, "x", 1, 0) == 1 && recv(client, buffer, sizeof buffer, 0) == 1);
+    while (read < sent || !is_dry) {
+        CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) > 0);
+        if (flags & MSG_NOTIFICATION) {
+            CHECK(told->sn_header.sn_type == SCTP_SENDER_DRY_EVENT);
+            is_dry = 1;
+        } else {
+            CHECK(*(int *)buffer == read++);
+        }
+    }
+    struct sctp_event off = {.se_type = SCTP_SENDER_DRY_EVENT};
+    CHECK(setsockopt(accepted, IPPROTO_SCTP, SCTP_EVENT, &off, sizeof off) == 0);
+    subscribe(accepted, SCTP_SHUTDOWN_EVENT);
+    sent = fill(client);
+    CHECK(shutdown(client, SHUT_WR) == 0);
+    for (read = 0; read < sent; read++) {
+        CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 8192 && !(flags & MSG_NOTIFICATION));
+        CHECK(*(int *)buffer == read);
+    }
+    CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) > 0 && (flags & MSG_NOTIFICATION));
+    CHECK(told->sn_header.sn_type == SCTP_SHUTDOWN_EVENT);
+    CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 0);
+    close(accepted);
+    close(client);
+    close(server);
+}
+
 static void set_send_buffer(int fd, int bytes)
 {
     CHECK(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) == 0);
@@ -1117,6 +1178,7 @@ int main(int count, char **arguments)
     several_at_once();
     streams_of_one_association();
     without_blocking();
+    notifications_and_messages();
     large_messages();
     many_associations();
     beginnings();

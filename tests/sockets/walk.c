@@ -158,6 +158,7 @@ static void sockets_themselves(void)
     FAILS(sctp_connectx(-1, (struct sockaddr *)&nobody, 1, NULL), EBADF);
     /* Others are left alone, and the lowest number is given to each new descriptor. */
     int tcp = socket(AF_INET, SOCK_STREAM, 0), pipes[2];
+    FAILS(sctp_getladdrs(tcp, 0, &list), EOPNOTSUPP);
     CHECK(tcp == fd && pipe(pipes) == 0 && write(pipes[1], "ab", 2) == 2 && read(pipes[0], &value, 2) == 2);
     CHECK(close(tcp) == 0 && close(pipes[0]) == 0 && close(pipes[1]) == 0);
     fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_SCTP);
@@ -305,6 +306,10 @@ static void streams_of_one_association(void)
 
     /* Nothing to send, and data that was only looked at. */
     FAILS(send(client, "", 0, 0), EINVAL);
+    /* A message does not end a one-to-one socket: that is for close() and shutdown(). */
+    struct sctp_sndinfo last = {.snd_flags = SCTP_EOF};
+    part = (struct iovec){buffer, 4};
+    FAILS(sctp_sendv(client, &part, 1, NULL, 0, &last, sizeof last, SCTP_SENDV_SNDINFO, 0), EINVAL);
     CHECK(send(client, "peeked", 6, 0) == 6);
     CHECK(recv(accepted, buffer, sizeof buffer, MSG_PEEK) == 6 && recv(accepted, buffer, sizeof buffer, 0) == 6);
 

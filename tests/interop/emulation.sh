@@ -2,6 +2,7 @@
 # Real programs across the links of a scenario, with `polypath emulate`: round-trip times, rates of kernel TCP and of
 # `polypath send` over one path and both, losses, IPv6; what is said when the machine cannot keep up or the system drops packets,
 # and that nothing is left behind. Bounds are those that the links set, and far apart otherwise: a busy machine makes everything later.
+# Runs alone: it measures round-trip times and rates.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh

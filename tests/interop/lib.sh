@@ -268,8 +268,10 @@ build_peers() {
     target=$(target_dir)
     THEIRS=$target/interop/usrsctp_peer
     mkdir -p "$target/interop"
-    cc -std=gnu11 -O2 -Wall -Wextra -Werror -DUSRSCTP -o "$THEIRS" tests/interop/peer/{peer,usrsctp_stack}.c \
+    # Other tests may run it, or compile it too.
+    cc -std=gnu11 -O2 -Wall -Wextra -Werror -DUSRSCTP -o "$THEIRS-$$" tests/interop/peer/{peer,usrsctp_stack}.c \
         -lusrsctp -lpthread
+    mv -f "$THEIRS-$$" "$THEIRS"
     build_ours
     OURS=$INTEROP_PEER
 }

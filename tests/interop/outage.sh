@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Outages that end an association: the sender connects again by itself and goes on where it was, also from another address.
 # A path that is lost and comes back is said, by its interface.
+# Runs alone: some seconds of silence decide.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh

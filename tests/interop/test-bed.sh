@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Studies in real time: figure 8, right, of dreibholz-model at one rate in its quick form, with verdicts; what is said
 # without root; and that an interruption and a sudden death leave nothing behind.
+# Runs alone: it measures rates of links.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh

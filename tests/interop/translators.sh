@@ -8,6 +8,7 @@
 #
 #   translators.sh        every case for some seconds, with uplinks of 20 Mbit/s
 #   translators.sh long   two uplinks of 50 Mbit/s for a minute each: undisturbed, and with other ports each 10 s
+# Runs alone: it demands rates of links that are shared with nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh

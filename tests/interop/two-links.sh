@@ -6,6 +6,7 @@
 #   two-links.sh [MEGABYTES [MBIT]]    size of the file (20), and the rate over both links to demand (none)
 #
 # POLYPATH_PRESET names policies other than those that users get.
+# Runs alone: it reports rates, and may demand one.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh

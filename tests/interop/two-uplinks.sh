@@ -3,6 +3,7 @@
 # of different metrics, and each uplink lets only packets pass that have its own address. Routes alone take the first
 # uplink for everything. Addresses that are bound to their interfaces use both, over UDP and over IP; and link-local
 # addresses can be used at all. What cannot be bound is told. An interface that is removed and comes back is used again.
+# Runs alone: what each uplink carries depends on when packets come.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh

@@ -158,6 +158,7 @@ static void sockets_themselves(void)
     FAILS(sctp_connectx(-1, (struct sockaddr *)&nobody, 1, NULL), EBADF);
     /* Others are left alone, and the lowest number is given to each new descriptor. */
     int tcp = socket(AF_INET, SOCK_STREAM, 0), pipes[2];
+    FAILS(sctp_getladdrs(tcp, 0, &list), EOPNOTSUPP);
     CHECK(tcp == fd && pipe(pipes) == 0 && write(pipes[1], "ab", 2) == 2 && read(pipes[0], &value, 2) == 2);
     CHECK(close(tcp) == 0 && close(pipes[0]) == 0 && close(pipes[1]) == 0);
     fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_SCTP);
@@ -305,6 +306,10 @@ static void streams_of_one_association(void)
 
     /* Nothing to send, and data that was only looked at. */
     FAILS(send(client, "", 0, 0), EINVAL);
+    /* A message does not end a one-to-one socket: that is for close() and shutdown(). */
+    struct sctp_sndinfo last = {.snd_flags = SCTP_EOF};
+    part = (struct iovec){buffer, 4};
+    FAILS(sctp_sendv(client, &part, 1, NULL, 0, &last, sizeof last, SCTP_SENDV_SNDINFO, 0), EINVAL);
     CHECK(send(client, "peeked", 6, 0) == 6);
     CHECK(recv(accepted, buffer, sizeof buffer, MSG_PEEK) == 6 && recv(accepted, buffer, sizeof buffer, 0) == 6);
 
@@ -388,6 +393,67 @@ static void without_blocking(void)
     close(client);
     CHECK(recv(accepted, block, sizeof block, 0) == 0);
     close(accepted);
+    close(server);
+}
+
+/* Writes until all queues to a program that does not read are full; the number of blocks, each of which begins with its own. */
+static int fill(int fd)
+{
+    int block[2048], sent = 0;
+    CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+    while (sent < 20000 && (ready(fd, POLLOUT, 300) & POLLOUT)) {
+        block[0] = sent;
+        if (send(fd, block, sizeof block, 0) == sizeof block)
+            sent++;
+        else
+            CHECK(errno == EAGAIN);
+    }
+    CHECK(fcntl(fd, F_SETFL, 0) == 0);
+    return sent;
+}
+
+/* Notifications come from the moment when they are wanted, and have their place among the messages. */
+static void notifications_and_messages(void)
+{
+    step = "notifications and messages";
+    int server = listener(1), client = one_to_one(), flags;
+    char buffer[9000];
+    union sctp_notification *told = (union sctp_notification *)buffer;
+    struct sctp_sndrcvinfo info;
+    /* What both sides have not agreed on is told when the association begins. */
+    subscribe(client, SCTP_AUTHENTICATION_EVENT);
+    struct sockaddr_in address = at("127.0.0.1", port_of(server));
+    CHECK(connect(client, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(receive(client, buffer, sizeof buffer, &info, &flags) == (int)sizeof told->sn_authkey_event);
+    CHECK((flags & MSG_NOTIFICATION) && told->sn_authkey_event.auth_indication == SCTP_AUTH_NO_AUTH);
+    int accepted = accept(server, NULL, NULL);
+    CHECK(accepted >= 0);
+    int sent = fill(client), read = 0, is_dry = 0;
+    subscribe(accepted, SCTP_SENDER_DRY_EVENT);
+    CHECK(send(accepted, "x", 1, 0) == 1 && recv(client, buffer, sizeof buffer, 0) == 1);
+    while (read < sent || !is_dry) {
+        CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) > 0);
+        if (flags & MSG_NOTIFICATION) {
+            CHECK(told->sn_header.sn_type == SCTP_SENDER_DRY_EVENT);
+            is_dry = 1;
+        } else {
+            CHECK(*(int *)buffer == read++);
+        }
+    }
+    struct sctp_event off = {.se_type = SCTP_SENDER_DRY_EVENT};
+    CHECK(setsockopt(accepted, IPPROTO_SCTP, SCTP_EVENT, &off, sizeof off) == 0);
+    subscribe(accepted, SCTP_SHUTDOWN_EVENT);
+    sent = fill(client);
+    CHECK(shutdown(client, SHUT_WR) == 0);
+    for (read = 0; read < sent; read++) {
+        CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 8192 && !(flags & MSG_NOTIFICATION));
+        CHECK(*(int *)buffer == read);
+    }
+    CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) > 0 && (flags & MSG_NOTIFICATION));
+    CHECK(told->sn_header.sn_type == SCTP_SHUTDOWN_EVENT);
+    CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 0);
+    close(accepted);
+    close(client);
     close(server);
 }
 
@@ -1117,6 +1183,7 @@ int main(int count, char **arguments)
     several_at_once();
     streams_of_one_association();
     without_blocking();
+    notifications_and_messages();
     large_messages();
     many_associations();
     beginnings();

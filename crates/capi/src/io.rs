@@ -33,7 +33,8 @@ fn part(buffer: *const c_void, count: size_t) -> iovec {
 
 /// Sends; a broken association gives `SIGPIPE` unless the program does not want that, as the system does it.
 fn sent(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int) -> ssize_t {
-    let outcome = messages::send(socket, letter, parts, flags);
+    let fits = letter.ensure_fits(socket);
+    let outcome = fits.and_then(|()| messages::send(socket, letter, parts, flags));
     if outcome == Err(Fault(libc::EPIPE)) && flags & libc::MSG_NOSIGNAL == 0 {
         // SAFETY: raising a signal is safe; the kernel has done it already if the descriptor was the reason.
         unsafe { libc::raise(libc::SIGPIPE) };

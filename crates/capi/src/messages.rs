@@ -102,6 +102,14 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
     Ok(bytes)
 }
 
+impl Letter {
+    /// A one-to-one socket is ended by `close` and `shutdown`, and not with a message (RFC 6458 section 5.3.4; so in Linux).
+    pub(crate) fn ensure_fits(&self, socket: Sctp) -> Outcome<()> {
+        let ends = self.head.flags & (flag::EOF | flag::ABORT) != 0;
+        if ends && socket.is_one_to_one() { Err(Fault(libc::EINVAL)) } else { Ok(()) }
+    }
+}
+
 /// Ends an association at once, and not behind the messages that wait: what it says is for the peer.
 fn abort(socket: Sctp, head: &Head, parts: &[iovec]) -> Outcome<()> {
     /// Most bytes of a reason: it has to fit into a packet.

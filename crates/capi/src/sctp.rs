@@ -26,8 +26,17 @@ const BINDX: [c_int; 2] = [1, 2];
 /// Most addresses in a call.
 const MAX_ADDRESSES: c_int = 1024;
 
+/// The socket; what is wrong with other descriptors is said as in Linux.
 fn socket_of(fd: c_int) -> Outcome<Sctp> {
     Sctp::of(fd).ok_or_else(|| {
+        let (mut kind, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
+        let (value, length) = ((&raw mut kind).cast(), &raw mut length);
+        // SAFETY: both are valid for the call.
+        let is_socket =
+            unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, value, length) } == 0;
+        if is_socket {
+            return Fault(libc::EOPNOTSUPP);
+        }
         // SAFETY: the command takes no pointer.
         let is_open = unsafe { real::fcntl(fd, libc::F_GETFD, std::ptr::null_mut()) } >= 0;
         Fault(if is_open { libc::ENOTSOCK } else { libc::EBADF })
@@ -239,7 +248,9 @@ extern "C" fn sctp_getaddrlen(family: libc::sa_family_t) -> c_int {
 
 /// Sends a buffer; gives its size.
 fn sent(fd: c_int, letter: &Letter, parts: &[iovec], flags: c_int) -> Outcome<c_int> {
-    messages::send(socket_of(fd)?, letter, parts, flags).map(|bytes| bytes as c_int)
+    let socket = socket_of(fd)?;
+    letter.ensure_fits(socket)?;
+    messages::send(socket, letter, parts, flags).map(|bytes| bytes as c_int)
 }
 
 fn part(buffer: *const c_void, count: size_t) -> iovec {
@@ -343,8 +354,11 @@ impl Letter {
         if count > 0 {
             // SAFETY: the caller vouches for the addresses.
             let mut all = unsafe { addresses(to.cast(), count) }?.into_iter();
-            self.head.peer = all.next();
-            self.others = all.collect();
+            let first = all.next();
+            self.head.peer = first;
+            // In Linux only the first one has a port that counts.
+            let port = first.map_or(0, |first| first.port());
+            self.others = all.map(|other| SocketAddr::new(other.ip(), port)).collect();
         }
         Ok(())
     }

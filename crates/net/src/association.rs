@@ -202,6 +202,9 @@ impl Association {
     ) -> Result<usize, TryReceiveError> {
         let now = self.shared.clock.now();
         let mut inner = self.shared.lock();
+        if inner.has_subscribers() {
+            inner.note_events();
+        }
         let mut count = 0;
         while count < most {
             if !inner.admits_receive() {

@@ -54,6 +54,19 @@ impl Events {
         }
     }
 
+    /// The next event if there is one. After a message was received, that includes everything that happened before the message
+    /// arrived.
+    pub fn try_next(&mut self) -> Option<Event> {
+        loop {
+            match self.receiver.try_recv() {
+                Ok(event) if self.kinds.contains(event.kind()) => return Some(event),
+                Ok(_) => {}
+                Err(broadcast::error::TryRecvError::Lagged(missed)) => self.missed += missed,
+                Err(_) => return None,
+            }
+        }
+    }
+
     /// The kinds of events that are subscribed to.
     pub fn kinds(&self) -> EventKinds {
         self.kinds

@@ -68,7 +68,7 @@ impl Router<'_> {
                     .lend_both(theirs, now, |cx| protocol.handle_collision(cx, received, other))
                 {
                     Collision::Handled => {
-                        inner.note_restart();
+                        inner.note_events();
                         touch(0, self.touched, association);
                     }
                     Collision::Reply(transmit) => return Some(transmit),

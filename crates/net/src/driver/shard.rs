@@ -203,7 +203,7 @@ impl Shard {
     fn follow_up(&mut self, association: &Arc<AssociationShared>) {
         let mut inner = association.lock();
         while let Some(event) = inner.next_event() {
-            self.tell(association, &mut inner, event);
+            self.act_on(association, &mut inner, &event);
         }
         let mut notices: smallvec::SmallVec<[Notice; 2]> = smallvec::SmallVec::new();
         while let Some(notice) = inner.protocol.poll_notice() {
@@ -233,14 +233,14 @@ impl Shard {
         }
     }
 
-    /// Wakes the tasks that an event concerns, and passes it to listeners.
-    fn tell(&self, association: &Arc<AssociationShared>, inner: &mut Inner, event: Event) {
+    /// Wakes the tasks that an event concerns, and acts on it.
+    fn act_on(&self, association: &Arc<AssociationShared>, inner: &mut Inner, event: &Event) {
         let now = self.shared.clock.now();
-        association.log.event(&event);
-        match &event {
-            Event::Readable => return association.readable.notify_waiters(),
-            Event::StreamReadable { claim, .. } => return association.wake_reader(*claim),
-            Event::Writable => return association.writable.notify_waiters(),
+        association.log.event(event);
+        match event {
+            Event::Readable => association.readable.notify_waiters(),
+            Event::StreamReadable { claim, .. } => association.wake_reader(*claim),
+            Event::Writable => association.writable.notify_waiters(),
             Event::Established { .. } => {
                 inner.follow_routes(now);
                 inner.bound_mtus(&self.shared.sockets, now);
@@ -263,11 +263,10 @@ impl Shard {
                 association.log.ended(error.as_ref());
                 inner.publish(event);
                 inner.end(error);
-                return association.wake_all();
+                association.wake_all();
             }
             _ => {}
         }
-        inner.publish(event);
     }
 }
 

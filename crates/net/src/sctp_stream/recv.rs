@@ -90,6 +90,9 @@ impl RecvStream {
         if inner.is_restarted() && inner.protocol.claimed_before_restart(self.claim) == 0 {
             return Err(AssociationError::PeerRestarted.into());
         }
+        if inner.has_subscribers() {
+            inner.note_events();
+        }
         let claim = self.claim;
         let Some(message) = inner.call(now, |protocol, cx| protocol.receive_claimed(cx, claim))
         else {

@@ -42,8 +42,8 @@ pub(crate) struct Inner {
     events: Option<broadcast::Sender<Event>>,
     /// Kinds that are subscribed to.
     wanted: EventKinds,
-    /// Events taken from the protocol while checking for a restart; they are reported before later ones.
-    early: VecDeque<Event>,
+    /// Events taken from the protocol that the driver has not handled yet.
+    noted: VecDeque<Event>,
 }
 
 /// The phase of an association, as seen by its user. The protocol knows it: there is no second copy that could differ.
@@ -72,7 +72,7 @@ impl Inner {
             scheduled: None,
             events: None,
             wanted: EventKinds::empty(),
-            early: VecDeque::new(),
+            noted: VecDeque::new(),
         }
     }
 
@@ -96,21 +96,29 @@ impl Inner {
         }
     }
 
-    /// Notes whether the peer has restarted. Must be called under the same lock as the call that may have done it, so
-    /// that no message is sent to the restarted peer unnoticed. Further restarts do not change which messages the user
-    /// trusts.
-    pub(crate) fn note_restart(&mut self) {
+    /// Passes what has happened to the subscribers, and keeps it for the driver. Must be called under the same lock as a
+    /// call by which the peer may have restarted, so that no message is sent to the restarted peer unnoticed, and before
+    /// a message is read, so that subscribers know of everything that preceded it. Further restarts do not change which
+    /// messages the user trusts.
+    pub(crate) fn note_events(&mut self) {
         while let Some(event) = self.protocol.poll_event() {
             if let Event::Restarted { unread_messages, .. } = &event {
                 self.restart.get_or_insert(*unread_messages);
             }
-            self.early.push_back(event);
+            // The end is reported once the last packet is sent.
+            if !matches!(event, Event::Ended(_)) {
+                self.publish(&event);
+            }
+            self.noted.push_back(event);
         }
     }
 
-    /// The next unreported event.
+    /// The next event for the driver; except for the end, its subscribers have it.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
-        self.early.pop_front().or_else(|| self.protocol.poll_event())
+        if self.noted.is_empty() {
+            self.note_events();
+        }
+        self.noted.pop_front()
     }
 
     /// Notes that the user accepts the restart.
@@ -154,17 +162,23 @@ impl Inner {
         if self.ended.is_some() {
             return broadcast::channel(1).1;
         }
-        self.wanted |= kinds;
+        // Readiness is for the driver.
+        self.wanted |= kinds - EventKinds::READINESS;
         self.events.get_or_insert_with(|| broadcast::channel(EVENTS_KEPT).0).subscribe()
     }
 
+    /// Whether someone may listen to events.
+    pub(crate) fn has_subscribers(&self) -> bool {
+        self.events.is_some()
+    }
+
     /// Passes an event to the subscribers, if one wants it.
-    pub(crate) fn publish(&mut self, event: Event) {
+    pub(crate) fn publish(&mut self, event: &Event) {
         if !self.wanted.contains(event.kind()) {
             return;
         }
         if let Some(events) = &self.events
-            && events.send(event).is_err()
+            && events.send(event.clone()).is_err()
         {
             // There is no subscriber any more.
             self.events = None;

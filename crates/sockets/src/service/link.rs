@@ -9,14 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use polypath::config::PartialReliability;
 use polypath::{
-    Association, AssociationError, Delivery, Event, Events, Message, PathId, PathStatus, Piece,
-    ReceivedMessage,
+    Association, AssociationError, Delivery, Message, PathId, PathStatus, Piece, ReceivedMessage,
 };
 use rustix::io::Errno;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::notify::Told;
 use super::options::Each;
+use super::reports::{Reports, Subscription};
 use super::socket::{Socket, Turn, peer_of};
 use super::under_way::{Sent, UnderWay};
 use super::{errors, keyed, lock, notify};
@@ -43,6 +43,8 @@ pub(super) struct Link {
     named: Vec<SocketAddr>,
     /// What the program has set for it.
     each: Mutex<Each>,
+    /// What the association reports, from the moment when the program asked for it.
+    subscription: Mutex<Subscription>,
     /// Messages that the program wants back if they do not arrive.
     under_way: Mutex<UnderWay>,
     /// The socket that it moved to.
@@ -118,6 +120,7 @@ impl Link {
             large: Arc::new(Semaphore::new(LARGE_KIB as usize)),
             named: named.to_vec(),
             each: Mutex::new(each),
+            subscription: Mutex::default(),
             under_way: Mutex::default(),
             moved: Mutex::default(),
         };
@@ -129,8 +132,19 @@ impl Link {
         *lock(&self.each)
     }
 
+    /// Changes it. When this returns, no event is missed that the program wants to hear of.
     pub(super) fn change_each(&self, change: impl Fn(&mut Each)) {
         change(&mut lock(&self.each));
+        self.subscribe();
+    }
+
+    /// Begins to listen to the association, if there is one and the program wants that.
+    fn subscribe(&self) {
+        if let Some(association) = self.association.get()
+            && self.each().wants_events()
+        {
+            lock(&self.subscription).begin(association);
+        }
     }
 
     /// The message that the association names so will not arrive.
@@ -149,6 +163,7 @@ impl Link {
     /// The handshake is over.
     pub(super) fn come_up(&self, association: &Arc<Association>) {
         let _ = self.association.set(Arc::clone(association));
+        self.subscribe();
     }
 
     pub(super) fn is_up(&self) -> bool {
@@ -379,27 +394,26 @@ impl Link {
         self: Arc<Self>,
         socket: Arc<Socket>,
         association: Arc<Association>,
-        // Cost memory, so that they are there only where a program listens.
-        mut events: Option<Events>,
     ) {
         let mut peer = peer_of(&association);
-        let mut has_events = true;
+        let mut reports = Reports::default();
         let mut turn = Turn::default();
         let ended = loop {
             let owner = self.owner(&socket);
             let reconfigured = owner.reconfigured.notified();
-            if has_events && events.is_none() && self.each().wants_events() {
-                events = Some(association.events());
-            }
+            reports.follow(&mut lock(&self.subscription));
+            let has_reports = reports.are_wanted();
             tokio::select! {
                 biased;
-                event = next_event(&mut events), if has_events => match event {
-                    Some(event) => notify::event(&owner, &self, &association, &event).await,
-                    None => has_events = false,
-                },
-                () = reconfigured, if events.is_none() => {}
+                event = reports.next() => {
+                    notify::event(&owner, &self, &association, &event).await;
+                }
+                () = reconfigured, if !has_reports => {}
                 received = association.receive() => match received {
                     Ok(Some(message)) => {
+                        while let Some(event) = reports.earlier() {
+                            notify::event(&owner, &self, &association, &event).await;
+                        }
                         let cumulative_tsn = association.cumulative_tsn().unwrap_or_default();
                         let head = Head { cumulative_tsn, ..self.head_of(&message, peer) };
                         let fragments: Vec<_> = message.fragments().collect();
@@ -425,6 +439,10 @@ impl Link {
         };
         drop(turn);
         let owner = self.owner(&socket);
+        reports.follow(&mut lock(&self.subscription));
+        while let Some(event) = reports.behind_messages() {
+            notify::event(&owner, &self, &association, &event).await;
+        }
         // Notifications of the end would be lost behind it.
         if ended.is_ok() && !self.each().listens_to_the_end() {
             owner.hang_up();
@@ -434,10 +452,8 @@ impl Link {
             Ok(()) => association.closed().await,
             failed => failed,
         };
-        if let Some(events) = &mut events {
-            while let Some(event) = events.next().await {
-                notify::event(&owner, &self, &association, &event).await;
-            }
+        while let Some(event) = reports.last().await {
+            notify::event(&owner, &self, &association, &event).await;
         }
         let owner = self.let_go(&socket);
         let error = ended.err();
@@ -493,12 +509,4 @@ fn path_to(association: &Association, address: IpAddr) -> Option<PathId> {
     there
         .min_by_key(|path| (path.status != PathStatus::Active, !path.primary))
         .map(|path| path.path)
-}
-
-/// The next event, where somebody listens; otherwise it never comes.
-async fn next_event(events: &mut Option<Events>) -> Option<Event> {
-    match events {
-        Some(events) => events.next().await,
-        None => std::future::pending().await,
-    }
 }

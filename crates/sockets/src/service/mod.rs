@@ -12,6 +12,7 @@ mod link;
 mod network;
 mod notify;
 mod options;
+mod reports;
 mod socket;
 mod status;
 #[cfg(test)]

@@ -76,6 +76,9 @@ pub(super) async fn came_up(socket: &Arc<Socket>, link: &Link, association: &Ass
     if let Some(indication) = association.peer_adaptation() {
         tell_adaptation(told, indication).await;
     }
+    if !association.is_authenticated() {
+        tell_authentication(told, AuthenticationChange::Unsupported).await;
+    }
 }
 
 /// The peer has lost its state and begun anew.
@@ -173,16 +176,7 @@ pub(super) async fn event(
         Event::AdaptationIndication(indication) => {
             tell_adaptation(told, *indication).await;
         }
-        Event::Authentication(change) => {
-            let (key, indication) = match change {
-                AuthenticationChange::PeerUsesKey(key) => (*key, 0),
-                AuthenticationChange::KeyUnused(key) => (*key, 1),
-                AuthenticationChange::Unsupported => (0, 2),
-                _ => return,
-            };
-            let body = Building::new().u16(key).u16(0).u32(indication).i32(id);
-            tell(told, kind::AUTHENTICATION, 0, body).await;
-        }
+        Event::Authentication(change) => tell_authentication(told, *change).await,
         Event::SenderDry => {
             link.settle(association);
             tell(told, kind::SENDER_DRY, 0, Building::new().i32(id)).await;
@@ -244,6 +238,18 @@ async fn tell_change_with(
 async fn tell_adaptation(told: Told<'_>, indication: u32) {
     let body = Building::new().u32(indication).i32(told.id);
     tell(told, kind::ADAPTATION, 0, body).await;
+}
+
+/// `struct sctp_authkey_event`.
+async fn tell_authentication(told: Told<'_>, change: AuthenticationChange) {
+    let (key, indication) = match change {
+        AuthenticationChange::PeerUsesKey(key) => (key, 0),
+        AuthenticationChange::KeyUnused(key) => (key, 1),
+        AuthenticationChange::Unsupported => (0, 2),
+        _ => return,
+    };
+    let body = Building::new().u16(key).u16(0).u32(indication).i32(told.id);
+    tell(told, kind::AUTHENTICATION, 0, body).await;
 }
 
 /// `struct sctp_paddr_change`.

@@ -234,11 +234,9 @@ impl Socket {
         if self.is_one_to_one() {
             self.state().names = names_of(&association);
         }
-        // Before the program hears of the association, and may end it.
-        let events = link.each().wants_events().then(|| association.events());
         notify::came_up(self, &link, &association).await;
         tokio::spawn(link.clone().send(Arc::clone(self), Arc::clone(&association), outgoing));
-        tokio::spawn(link.receive(Arc::clone(self), association, events));
+        tokio::spawn(link.receive(Arc::clone(self), association));
     }
 }
 

@@ -7,6 +7,8 @@ usage: scripts/check_book.py [BOOK]
 * Every message that heads a section of docs/troubleshooting.md is in the sources.
 * The groups of docs/threats.md are numbered from 1 on without a gap, each row says in a known way how complete its defence is, each test
   that it names exists (a test function of the crates, or a file), and each figure has the command that gives it.
+* Each statement of docs/standards.md about an RFC or a draft has tests in docs/standards-tests.md, each of which is a single test function of
+  the crates, unless there is nothing to show ("no"). Names of types, fields and functions in its part about the sockets API are in the sources.
 * Relative links of the Markdown files of the project lead to files.
 * In BOOK, the built site: links lead to pages and anchors that exist, and no script, style or font comes from elsewhere.
 """
@@ -15,7 +17,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from html.parser import HTMLParser
+from itertools import zip_longest
 from pathlib import Path
 from typing import Iterator
 from urllib.parse import unquote, urlsplit
@@ -102,6 +106,63 @@ def threat_faults(page: str, known: set[str]) -> Iterator[str]:
                 yield f"docs/threats.md:{before + number}: there is no test `{name}`"
 
 
+QUOTED = re.compile(r"`([^`]+)`")
+# A name of the crates, perhaps with a type or modules before it: what stands for `Association::set_primary` or `policies.rto`.
+CODE_NAME = re.compile(r"(?:\w+(?:::|\.))*\w+")
+# Functions and types, fields, and variants.
+DEFINED = re.compile(r"\b(?:fn|struct|enum|trait|mod)\s+(\w+)|^\s+(?:pub )?(\w+):|^\s+([A-Z]\w*)(?=[,({ ])", re.MULTILINE)
+API = "\n## The sockets API\n"
+
+
+def tables(page: str) -> Iterator[list[tuple[int, list[str]]]]:
+    """Line and cells of the rows of each table, its head first."""
+    table: list[tuple[int, list[str]]] = []
+    for number, line in enumerate([*page.splitlines(), ""], start=1):
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip()[1:-1].split("|")]
+            if cells[0] != "---":
+                table.append((number, cells))
+        elif table:
+            yield table
+            table = []
+
+
+def evidence_faults(support: str, named: str, places: Counter[str]) -> Iterator[str]:
+    """What is wrong with the tests of a statement."""
+    names = QUOTED.findall(named)
+    if not names and support != "no":
+        yield "no test shows the statement"
+    for name in names:
+        if places[name] != 1:
+            yield f"{places[name]} tests have the name `{name}`"
+
+
+def standard_faults(page: str, evidence: str, places: Counter[str], code: str) -> Iterator[str]:
+    statements, _, api = page.partition(API)
+    stated, shown = ([row for table in tables(text) for row in table] for text in (statements, evidence))
+    for (number, cells), (line, tests_of) in zip_longest(stated, shown, fillvalue=(0, [""])):
+        if cells[0] != tests_of[0]:
+            yield f"docs/standards-tests.md:{line}: {tests_of[0]!r} stands for {cells[0]!r} (docs/standards.md:{number})"
+            break
+        if len(cells) != 2 or len(tests_of) != 2:
+            yield f"docs/standards.md:{number}: a row says what it is about and what is supported, and in standards-tests.md its tests"
+        elif tests_of[1] != "tests":
+            yield from (f"docs/standards-tests.md:{line}: {fault}" for fault in evidence_faults(cells[1], tests_of[1], places))
+    defined = {name for names in DEFINED.findall(code) for name in names} | {"polypath"}
+    for quoted in QUOTED.findall(api):
+        name = CODE_NAME.fullmatch(quoted)
+        if name and not set(name[0].replace("::", ".").split(".")) <= defined:
+            yield f"docs/standards.md: no source defines `{quoted}`"
+
+
+def test_places(root: Path) -> Counter[str]:
+    """How many test functions of the crates have each name."""
+    found: Counter[str] = Counter()
+    for path in root.glob("crates/**/*.rs"):
+        found.update(TEST_FUNCTION.findall(path.read_text(encoding="utf-8")))
+    return found
+
+
 def sources(root: Path) -> str:
     files = sorted(root.glob("crates/*/src/**/*.rs"))
     return "\n".join(CONTINUED.sub("", file.read_text(encoding="utf-8")) for file in files)
@@ -164,11 +225,15 @@ def book_faults(book: Path) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
     threats = (ROOT / "docs/threats.md").read_text(encoding="utf-8")
-    faults = [*summary_faults(ROOT), *message_faults(page, sources(ROOT)), *markdown_faults(ROOT)]
+    standards = (ROOT / "docs/standards.md").read_text(encoding="utf-8")
+    code = sources(ROOT)
+    faults = [*summary_faults(ROOT), *message_faults(page, code), *markdown_faults(ROOT)]
+    evidence = (ROOT / "docs/standards-tests.md").read_text(encoding="utf-8")
+    faults += standard_faults(standards, evidence, test_places(ROOT), code)
     faults += threat_faults(threats, tests(ROOT))
     for book in arguments:
         faults += book_faults(Path(book).resolve())
-    print("\n".join(faults) if faults else "book: pages, messages, threats and links in order")
+    print("\n".join(faults) if faults else "book: pages, messages, statements, threats and links in order")
     return 1 if faults else 0
 
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -327,6 +328,40 @@ class Threats(unittest.TestCase):
     def test_only_test_functions_count(self) -> None:
         source = "#[test]\n#[ignore]\nfn a() {}\n#[tokio::test(flavor = \"x\")]\n// Why.\nasync fn b() {}\nfn c() {}\n"
         self.assertEqual(check_book.TEST_FUNCTION.findall(source), ["a", "b"])
+
+
+class Standards(unittest.TestCase):
+    CODE = "pub struct Options {\n    pub rto: u32,\n}\nenum Event {\n    Ended(u8),\n    Dry,\n}\nfn stats() {}\n"
+
+    def faults(self, row: str, evidence: str, *, api: str = "") -> str:
+        page = "\n".join(["| document | support |", "| --- | --- |", row, "", "## The sockets API", "", api])
+        tests = "\n".join(["| document | tests |", "| --- | --- |", evidence])
+        places = Counter({"a_test": 1, "often": 2})
+        return "\n".join(check_book.standard_faults(page, tests, places, self.CODE))
+
+    def test_statements_with_a_test_and_denials_pass(self) -> None:
+        self.assertEqual(self.faults("| RFC 1 | yes |", "| RFC 1 | `a_test` |"), "")
+        self.assertEqual(self.faults("| RFC 2 | no |", "| RFC 2 | none |"), "")
+
+    def test_statements_without_a_test_of_their_own_fail(self) -> None:
+        row = "| RFC 1 | yes |"
+        for evidence, fault in [
+            ("| RFC 1 | none |", "docs/standards-tests.md:3: no test shows"),
+            ("| RFC 1 | `gone` |", "0 tests have the name `gone`"),
+            ("| RFC 1 | `a_test`, `often` |", "2 tests have the name `often`"),
+            ("| RFC 2 | `a_test` |", "'RFC 2' stands for 'RFC 1'"),
+            ("", "'' stands for 'RFC 1'"),
+            ("| RFC 1 | `a_test` |\n| RFC 2 | `a_test` |", "'RFC 2' stands for ''"),
+            ("| RFC 1 | yes | `a_test` |", "a row says"),
+        ]:
+            self.assertIn(fault, self.faults(row, evidence), evidence)
+
+    def test_quoted_names_are_defined(self) -> None:
+        rows = ("| RFC 1 | yes |", "| RFC 1 | `a_test` |")
+        names = "`Options::rto`, `Event`, `Ended`, `Event::Dry`, `stats`, `a command`"
+        self.assertEqual(self.faults(*rows, api=names), "")
+        for name in ("Options::rtt", "Option::rto", "status"):
+            self.assertIn(f"no source defines `{name}`", self.faults(*rows, api=f"`{name}`"))
 
 
 class Words(unittest.TestCase):

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{CLIENT, SERVER, addresses, client_on, pair, pair_with, server_with};
-use polypath::config::CongestionAlgorithm;
+use polypath::config::{CongestionAlgorithm, ErrorDetection};
 use polypath::{
     AssociationConfig, AssociationOptions, Duration, Endpoint, Event, Heartbeats, Initiator,
     LongMessages, Message, PathId, PathOptions, SendError, SendRefusal,
@@ -101,4 +101,17 @@ async fn an_idle_association_closes_itself() {
         }
     }
     panic!("the server shut down");
+}
+
+#[tokio::test]
+async fn packets_on_sockets_always_have_a_checksum() {
+    let error_detection = ErrorDetection::LowerLayerDtls;
+    let config = AssociationConfig { error_detection, ..AssociationConfig::default() };
+    let pair = pair_with(server_with(&SERVER, config.clone()), client_on(&CLIENT), config).await;
+    pair.near.send(Message::new(0, vec![0; 10_000])).await.unwrap();
+    pair.far.receive().await.unwrap();
+    for stats in [pair.near.stats(), pair.far.stats()] {
+        assert!(stats.packets_received > 0);
+        assert_eq!((stats.zero_checksums_sent, stats.zero_checksums_received), (0, 0));
+    }
 }

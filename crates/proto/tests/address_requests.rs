@@ -328,6 +328,14 @@ fn a_peer_moves_by_a_packet_from_its_new_address() {
 }
 
 #[test]
+fn a_chunk_from_an_address_that_it_does_not_add_is_answered_on_a_known_path() {
+    let mut victim = victim();
+    victim.receive(ip(9), vec![asconf(1, &[add(1, ip(3))])]);
+    let sent = victim.sent();
+    assert_eq!((answers(&sent), to(&sent, ip(9))), (vec![(ip(2), 1, vec![])], 0));
+}
+
+#[test]
 fn nothing_but_asconf_comes_in_from_a_foreign_address() {
     for chunks in [
         vec![heartbeat()],

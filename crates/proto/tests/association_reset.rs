@@ -183,6 +183,7 @@ fn a_request_that_comes_again_gets_the_same_tsns() {
     let first = answers(&mut victim, request(PEER_TSN));
     let [(PEER_TSN, 1, Some(tsns))] = first[..] else { panic!("{first:?}") };
     assert_eq!(tsns.receiver.wrapping_sub(PEER_TSN + 1), 1 << 30);
+    assert_eq!(tsns.sender, victim.first_tsn().wrapping_add(1), "one is skipped");
     assert_eq!(answers(&mut victim, request(PEER_TSN)), first);
     // From there on SSN 0 is the next one, and what has another TSN is of before.
     let Chunk::Data(mut next) = data(tsns.receiver) else { panic!() };

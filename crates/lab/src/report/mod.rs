@@ -34,7 +34,8 @@ pub fn paper_page(report: &Report, paper: &PaperReport, words: &str) -> io::Resu
         None => paper.title.clone(),
     };
     let mut page = Page::new(&title);
-    let [before, behind] = prose::split(words);
+    let explanations = "What comes out differently, and why";
+    let [before, behind] = prose::split(words, explanations);
     let verdicts = html! {
         (provenance::errors(paper))
         (verdicts::table(&paper.statements, report.extent))
@@ -43,7 +44,7 @@ pub fn paper_page(report: &Report, paper: &PaperReport, words: &str) -> io::Resu
     page.section("claims", "The paper, and how it is rebuilt here", before);
     page.section("pictures", "Pictures", pictures::all(&paper.studies)?);
     page.section("comparison", "Beside other tools", comparison::tables(&paper.references));
-    page.section("explanations", "What comes out differently, and why", behind);
+    page.section("explanations", explanations, behind);
     page.section("provenance", "Where this comes from", provenance::table(report, paper));
     Ok(page.html(&lead(report, paper.statements.iter()), &foot(report)))
 }

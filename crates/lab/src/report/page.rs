@@ -84,11 +84,21 @@ impl Page {
     }
 }
 
-/// A table. Wide tables scroll inside the page.
+/// A table.
 pub(super) struct TableHtml {
     caption: String,
     columns: Vec<String>,
     rows: Vec<Markup>,
+    layout: Layout,
+}
+
+/// What a table does on a narrow screen.
+#[derive(Clone, Copy, PartialEq)]
+enum Layout {
+    /// Scrolls inside the page.
+    Scrolls,
+    /// Shows its rows below each other, with the name of the column before each cell.
+    Stacks,
 }
 
 /// Kind of a row.
@@ -105,7 +115,12 @@ impl TableHtml {
     /// Creates a table with these columns.
     pub fn new(caption: &str, columns: &[&str]) -> Self {
         let columns = columns.iter().map(|&column| column.to_owned()).collect();
-        Self { caption: caption.to_owned(), columns, rows: Vec::new() }
+        Self { caption: caption.to_owned(), columns, rows: Vec::new(), layout: Layout::Scrolls }
+    }
+
+    /// The same for cells with much content: on a narrow screen they are below each other.
+    pub fn stacked(caption: &str, columns: &[&str]) -> Self {
+        Self { layout: Layout::Stacks, ..Self::new(caption, columns) }
     }
 
     /// Adds a row; the first cell is its heading.
@@ -120,19 +135,29 @@ impl TableHtml {
             RowKind::Target(id) => (Some(id), None),
             RowKind::Beyond => (None, Some("beyond")),
         };
+        // A cell that is displayed as a block has no role of its own.
+        let [row, head, cell_role] =
+            ["row", "rowheader", "cell"].map(|role| self.stacks().then_some(role));
+        let mut labels = self.columns.iter().map(|column| self.stacks().then_some(column));
         self.rows.push(html! {
-            tr id=[id] class=[class] {
-                th scope="row" { (name) }
-                @for cell in cells { td { (cell) } }
+            tr id=[id] class=[class] role=[row] {
+                th scope="row" role=[head] data-label=[labels.next().flatten()] { (name) }
+                @for cell in cells {
+                    td role=[cell_role] data-label=[labels.next().flatten()] { (cell) }
+                }
             }
         });
+    }
+
+    fn stacks(&self) -> bool {
+        self.layout == Layout::Stacks
     }
 
     /// Renders the table.
     pub fn html(&self) -> Markup {
         html! {
             div.scroll role="region" aria-label=(self.caption) tabindex="0" {
-                table {
+                table class=[self.stacks().then_some("stack")] role=[self.stacks().then_some("table")] {
                     caption { (self.caption) }
                     thead { tr { @for column in &self.columns { th scope="col" { (column) } } } }
                     "\n"

@@ -40,7 +40,6 @@ pub(super) fn of(row: &Row, format: fn(f64) -> String) -> Markup {
     html! {
         figure.plot {
             (PreEscaped(svg.svg().trim()))
-            figcaption { "Each place with its interval; the claimed range is shaded." }
         }
     }
 }

@@ -6,8 +6,9 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 /// Prefixes of headings whose sections follow the verdicts, since they discuss the outcome.
 const AFTER: [&str; 4] = ["What comes out", "Slips", "Not yet", "What came out"];
 
-/// The parts before and after the verdicts, as HTML.
-pub(super) fn split(words: &str) -> [Markup; 2] {
+/// The parts before and after the verdicts, as HTML. A heading that begins the second one is left out if it is `title`, which the
+/// section already has.
+pub(super) fn split(words: &str, title: &str) -> [Markup; 2] {
     let begins = |line: &str| {
         let headline = line.strip_prefix("## ");
         headline.is_some_and(|headline| AFTER.iter().any(|begin| headline.starts_with(begin)))
@@ -19,7 +20,10 @@ pub(super) fn split(words: &str) -> [Markup; 2] {
         }
         place += line.len();
     }
-    [&words[..place], &words[place..]].map(html_of)
+    let [before, after] = [&words[..place], &words[place..]];
+    let (head, rest) = after.split_once('\n').unwrap_or((after, ""));
+    let after = if head.strip_prefix("## ") == Some(title) { rest } else { after };
+    [before, after].map(html_of)
 }
 
 /// Converts Markdown to HTML without the title, with headings one level lower, and without links and images.
@@ -70,16 +74,19 @@ mod tests {
 
     #[test]
     fn words_stand_before_and_behind_the_verdicts() {
-        let [before, behind] = split(WORDS).map(Markup::into_string);
+        let [before, behind] = split(WORDS, "Differences").map(Markup::into_string);
         assert!(before.contains("<code>code</code>") && before.contains("<td>1</td>"), "{before}");
         assert!(before.contains("<h3>Set-up</h3>") && !before.contains("title"), "{before}");
         assert!(behind.contains("What comes out differently") && behind.contains("there"));
-        assert_eq!(split("no headline")[1].0, "");
+        let title = "What comes out differently, and why";
+        let [_, titled] = split(WORDS, title).map(Markup::into_string);
+        assert!(!titled.contains(title) && titled.contains("there"), "{titled}");
+        assert_eq!(split("no headline", title)[1].0, "");
     }
 
     #[test]
     fn nothing_leads_out_of_the_report() {
-        let [_, behind] = split(WORDS).map(Markup::into_string);
+        let [_, behind] = split(WORDS, "Differences").map(Markup::into_string);
         assert!(
             !behind.contains("<script") && !behind.contains("http:") && !behind.contains("<img")
         );

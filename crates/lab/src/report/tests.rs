@@ -164,9 +164,9 @@ fn a_page_has_everything_about_a_paper() {
         "✗</span> differs",
         "✓</span> holds",
         "–</span> not run",
-        "25.12 %",
-        "20 % to 30 %",
-        "at least 20 %",
+        "<td role=\"cell\" data-label=\"Measured\">25.12\u{a0}%</td>",
+        "20\u{a0}% to 30\u{a0}%",
+        "at least 20\u{a0}%",
         "because of &lt;b&gt; Shown by <a href=\"#p-2\">p-2</a>, <code>fig&lt;1&gt;.toml</code>.",
         "10.2 ± 1",
         "▲ differs",
@@ -179,7 +179,7 @@ fn a_page_has_everything_about_a_paper() {
     ] {
         assert!(page.contains(words), "{words} is not in the page of the paper");
     }
-    let decided = "Decided by 25.12 % (20 % to 30 %); expected: at least 20 %.";
+    let decided = "Decided by 25.12\u{a0}% (20\u{a0}% to 30\u{a0}%); expected: at least 20\u{a0}%.";
     for words in [
         "p/report.html#p-1",
         decided,

@@ -2,6 +2,9 @@
 
 use crate::stats::{Estimate, Interval};
 
+/// A space between a number and its unit.
+pub(super) const NO_BREAK: char = '\u{a0}';
+
 /// A number with four significant digits.
 pub(super) fn number(value: f64) -> String {
     if value == 0.0 {
@@ -32,7 +35,12 @@ pub(super) fn number(value: f64) -> String {
 
 /// A fraction as a percentage.
 pub(super) fn percent(part: f64) -> String {
-    format!("{} %", number(part * 100.0))
+    format!("{}{NO_BREAK}%", number(part * 100.0))
+}
+
+/// A text in which no line ends between a number and its percent sign.
+pub(super) fn unbroken(text: &str) -> String {
+    text.replace(" %", &format!("{NO_BREAK}%"))
 }
 
 /// The ends of an interval.
@@ -87,6 +95,6 @@ mod tests {
         ] {
             assert_eq!(number(value), expected, "{value}");
         }
-        assert_eq!(percent(-0.2), "−20 %");
+        assert_eq!(percent(-0.2), "−20\u{a0}%");
     }
 }

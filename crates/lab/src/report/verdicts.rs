@@ -4,7 +4,7 @@ use maud::{Markup, Render, html};
 
 use super::page::{RowKind, TableHtml};
 use super::plot;
-use super::text::{interval, number, percent};
+use super::text::{NO_BREAK, interval, number, percent, unbroken};
 use crate::reproduce::{Answer, Row};
 use crate::verdict::{PlaceJudgement, RELATIVE, not_enough};
 
@@ -43,7 +43,9 @@ pub(super) fn table(rows: &[Row], extent: &str) -> Markup {
     }
     let columns =
         ["Figure", "Statement", "Verdict", "Measured", "95 % interval", "Expected", "Rule", "n"];
-    let mut table = TableHtml::new("Statements of the paper, and whether they hold here", &columns);
+    let caption = "Statements of the paper, and whether they hold here. In a plot, each point is a comparison with its \
+                   95 % interval; the claimed range is shaded";
+    let mut table = TableHtml::stacked(caption, &columns);
     for row in rows {
         let format = if row.unit == RELATIVE { percent } else { number };
         let dash = || "–".to_owned();
@@ -52,7 +54,7 @@ pub(super) fn table(rows: &[Row], extent: &str) -> Markup {
             badge(row.verdict, row.verdict.name()),
             row.measured.map_or_else(dash, |value| with_unit(format(value), &row.unit)).render(),
             row.interval.map_or_else(dash, |range| interval(range, format)).render(),
-            row.expected.as_deref().unwrap_or("–").render(),
+            row.expected.as_deref().map_or_else(dash, unbroken).render(),
             row.rule.unwrap_or("–").render(),
             row.n.render(),
         ];
@@ -72,7 +74,7 @@ pub(super) fn deciding(row: &Row) -> Markup {
         "Decided by " (with_unit(format(measured), &row.unit))
         @if let Some(range) = row.interval { " (" (interval(range, format)) ")" }
         @if let Some(place) = &row.place { " at " (place) }
-        "; expected: " (expected) "."
+        "; expected: " (unbroken(expected)) "."
     }
 }
 
@@ -151,6 +153,6 @@ fn experiments(names: &[String]) -> Markup {
 fn with_unit(number: String, unit: &str) -> String {
     match unit {
         "" | RELATIVE => number,
-        unit => format!("{number} {unit}"),
+        unit => format!("{number}{NO_BREAK}{unit}"),
     }
 }

@@ -29,30 +29,41 @@ fn the_page_about_commands_is_up_to_date() {
     );
 }
 
-/// The marks around the tables in docs/scenarios.md.
-const TABLES: [&str; 2] = [
-    "<!-- made by `polypath schema scenario --markdown`; a test compares the two -->\n\n",
-    "<!-- end of what is made -->\n",
+/// Kinds of files and of what the program prints, and the pages with their keys.
+const PAGES: [(&str, &str); 5] = [
+    ("scenario", "scenarios.md"),
+    ("study", "study-keys.md"),
+    ("statements", "statement-keys.md"),
+    ("comparisons", "comparison-keys.md"),
+    ("measurement", "measurement-keys.md"),
 ];
 
+/// The mark behind the tables of a page.
+const END: &str = "<!-- end of what is made -->\n";
+
 #[test]
-fn the_keys_of_scenarios_are_up_to_date() {
-    let output = polypath(&["schema", "scenario", "--markdown"]);
-    let (tables, err) = texts(&output);
-    assert!(output.status.success(), "{err}");
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
-    let page = fs::read_to_string(&file).expect("docs/scenarios.md");
-    let (before, rest) = page.split_once(TABLES[0]).expect("a mark before the tables");
-    let (stored, after) = rest.split_once(TABLES[1]).expect("a mark after the tables");
-    if std::env::var_os("POLYPATH_UPDATE_DOCS").is_some() {
-        let page = [before, TABLES[0], &tables, TABLES[1], after].concat();
-        fs::write(&file, page).expect("a page that can be written");
-        return;
+fn the_pages_about_keys_are_up_to_date() {
+    for (kind, name) in PAGES {
+        let output = polypath(&["schema", kind, "--markdown"]);
+        let (tables, err) = texts(&output);
+        assert!(output.status.success(), "{err}");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+        let page = fs::read_to_string(&file).expect("a page");
+        let begin = format!(
+            "<!-- made by `polypath schema {kind} --markdown`; a test compares the two -->\n\n"
+        );
+        let (before, rest) = page.split_once(&begin).expect("a mark before the tables");
+        let (stored, after) = rest.split_once(END).expect("a mark after the tables");
+        if std::env::var_os("POLYPATH_UPDATE_DOCS").is_some() {
+            let page = [before, &begin, &tables, END, after].concat();
+            fs::write(&file, page).expect("a page that can be written");
+            continue;
+        }
+        assert!(
+            stored == tables,
+            "docs/{name} lacks what `polypath schema {kind} --markdown` prints: run this test with POLYPATH_UPDATE_DOCS=1"
+        );
     }
-    assert!(
-        stored == tables,
-        "docs/scenarios.md lacks what `polypath schema scenario --markdown` prints: run this test with POLYPATH_UPDATE_DOCS=1"
-    );
 }
 
 #[test]

@@ -195,8 +195,16 @@ impl<'a> Walk<'a> {
         }
         let map = &core.schema["additionalProperties"];
         if map.is_object() {
+            let value = self.core(map);
             let below = joined(path, "NAME");
-            return Kind::Table(self.reach(&self.core(map), &below).unwrap_or(below));
+            if value.schema["properties"].is_object()
+                && let Some(table) = self.reach(&value, &below)
+            {
+                return Kind::Table(table);
+            }
+            let of = self::plain(value.schema, &self.alternatives(value.schema));
+            let list = if value.is_list { "list of: " } else { "" };
+            return Kind::Plain(format!("table of: {list}{of}"));
         }
         let is_object = core.schema["properties"].is_object();
         let has_objects = alternatives.iter().any(|it| it["properties"].is_object());
@@ -306,7 +314,18 @@ fn without_links(text: &str) -> String {
         out.push('`');
         out.push_str(rest);
     }
-    out
+    without_targets(&out)
+}
+
+/// Text whose links with words of their own are these words.
+fn without_targets(text: &str) -> String {
+    let Some((before, after)) = text.split_once("](") else { return text.to_owned() };
+    match (before.rsplit_once('['), after.split_once(')')) {
+        (Some((start, words)), Some((target, rest))) if target.contains("::") => {
+            format!("{start}{words}{}", without_targets(rest))
+        }
+        _ => format!("{before}]({}", without_targets(after)),
+    }
 }
 
 fn as_toml(value: &Value) -> String {
@@ -314,7 +333,10 @@ fn as_toml(value: &Value) -> String {
         Value::Object(fields) => {
             let fields = fields.iter().filter(|(_, value)| !value.is_null());
             let fields = fields.map(|(name, value)| format!("{name} = {}", as_toml(value)));
-            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+            match fields.collect::<Vec<_>>().join(", ") {
+                none if none.is_empty() => "{}".to_owned(),
+                fields => format!("{{ {fields} }}"),
+            }
         }
         Value::Array(values) => {
             format!("[{}]", values.iter().map(as_toml).collect::<Vec<_>>().join(", "))
@@ -337,6 +359,7 @@ mod tests {
                 "burst": { "$ref": "#/$defs/Burst", "default": "off" },
                 "links": { "type": "array", "items": { "$ref": "#/$defs/Link" } },
                 "spare": { "anyOf": [{ "$ref": "#/$defs/Link" }, { "type": "null" }] },
+                "weights": { "type": "object", "additionalProperties": { "type": "number" }, "default": {} },
             },
             "$defs": {
                 "Burst": { "description": "Limit of bursts.", "oneOf": [
@@ -353,7 +376,7 @@ mod tests {
         let tables = tables(&example());
         let [top, link] = tables.as_slice() else { panic!("{tables:?}") };
         let paths: Vec<&str> = top.keys.iter().map(|key| key.path.as_str()).collect();
-        assert_eq!(paths, ["links", "burst", "burst.max", "spare"]);
+        assert_eq!(paths, ["links", "burst", "burst.max", "spare", "weights"]);
         assert_eq!((top.keys[0].omitted == Omitted::Required, &link.path[..]), (true, "links"));
         assert_eq!((&link.also, &link.meaning[..]), (&vec!["spare".to_owned()], "A link."));
         assert_eq!(link.keys[0].kind, Kind::Same("burst".to_owned()));
@@ -370,5 +393,34 @@ mod tests {
             ("Limit of bursts.", &Kind::Plain("choice".to_owned()))
         );
         assert_eq!(tables[0].keys[2].meaning, "See `Max`.");
+    }
+
+    #[test]
+    fn links_to_the_code_are_their_words() {
+        for (text, expected) in [
+            ("If [asked](a::B) for, [twice](a::B::c).", "If asked for, twice."),
+            (
+                "[`B`](a::B) of [a page](https://x.org), [0, 1](",
+                "`B` of [a page](https://x.org), [0, 1](",
+            ),
+        ] {
+            assert_eq!(without_links(text), expected);
+        }
+    }
+
+    #[test]
+    fn values_without_keys_have_no_table_of_their_own() {
+        let mut example = example();
+        let weights = |schema: &Value| {
+            let top = tables(schema).remove(0);
+            let key = top.keys.into_iter().find(|key| key.path == "weights");
+            key.map(|key| (key.kind, key.omitted))
+        };
+        let plain = Kind::Plain("table of: number".to_owned());
+        assert_eq!(weights(&example), Some((plain, Omitted::Default("{}".to_owned()))));
+        example["properties"]["weights"]["additionalProperties"] =
+            json!({ "$ref": "#/$defs/Link" });
+        let table = Kind::Table("links".to_owned());
+        assert_eq!(weights(&example), Some((table, Omitted::Described)));
     }
 }

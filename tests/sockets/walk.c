@@ -399,7 +399,7 @@ static void without_blocking(void)
 /* Writes until all queues to a program that does not read are full; the number of blocks, each of which begins with its own. */
 static int fill(int fd)
 {
-    int block[2048], sent = 0;
+    int block[2048] = {0}, sent = 0;
     CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
     while (sent < 20000 && (ready(fd, POLLOUT, 300) & POLLOUT)) {
         block[0] = sent;

@@ -48,6 +48,8 @@ pub(super) struct Latest {
     pub(super) has_loss: bool,
     /// How often.
     pub(super) losses: u32,
+    /// How many bytes of packets that were sent since the last probe.
+    pub(super) lost: u64,
     /// What had been delivered when the last probe, or Startup, ended.
     pub(super) probed: u64,
 }
@@ -69,25 +71,35 @@ impl Latest {
         }
     }
 
-    /// Notes a loss after this much was delivered, of a packet that was sent after `before` bytes.
-    ///
-    /// What a probe sent is lost because it was a probe, and nothing that was sent since then shows that its path carries less now. The draft
-    /// counts such losses for the short term; there the rounds after the probe deliver at the rate of the path all the same, and
-    /// that is the lowest bound. With short buffers, they wait for the retransmissions and deliver little.
-    pub(super) fn on_loss(&mut self, delivered: u64, before: u64) {
-        if before < self.probed {
-            return;
-        }
+    /// Notes that `bytes` were found lost after this much was delivered, of a packet that was sent after `before` bytes.
+    pub(super) fn on_loss(&mut self, delivered: u64, before: u64, bytes: u64) {
         if !self.has_loss {
-            self.round_begin = delivered;
+            (self.round_begin, self.lost) = (delivered, 0);
         }
         self.has_loss = true;
         self.losses = self.losses.saturating_add(1);
+        if before >= self.probed {
+            self.lost = self.lost.saturating_add(bytes);
+        }
     }
 
-    /// A probe ends after so much was delivered: forgets its signals (ResetCongestionSignals).
+    /// How much of what was `lost` since the packet of a sample was sent counts for the short term; `is_limited` as for the sample.
+    ///
+    /// What a probe sent is lost because it was a probe. The draft counts it for the rounds after the probe, too. That costs little where they deliver
+    /// at the rate of the path, which is the lowest bound. But where all buffers are full, they wait for the retransmissions and
+    /// deliver little, and nothing that was sent since the probe shows that the path carries less.
+    pub(super) fn counting(&self, lost: u64, is_limited: bool) -> u64 {
+        if is_limited { lost.min(self.lost) } else { lost }
+    }
+
+    /// Forgets the signals (ResetCongestionSignals).
+    pub(super) fn reset(&mut self) {
+        (self.rate, self.volume, self.has_loss) = (0, 0, false);
+    }
+
+    /// A probe or Startup ends after so much was delivered.
     pub(super) fn end_probe(&mut self, delivered: u64) {
-        (self.rate, self.volume, self.has_loss, self.probed) = (0, 0, false, delivered);
+        (self.lost, self.probed) = (0, delivered);
     }
 }
 
@@ -225,28 +237,31 @@ mod tests {
     fn a_probe_that_ends_forgets_what_was_seen() {
         let mut latest = Latest::default();
         latest.on_sample(10, 100, 0, 1000);
-        latest.on_loss(1000, 0);
-        latest.end_probe(2000);
+        latest.on_loss(1000, 0, 10);
+        latest.reset();
         assert_eq!((latest.rate, latest.volume, latest.has_loss), (0, 0, false));
     }
 
     #[test]
-    fn what_a_probe_sent_is_no_loss_of_the_rounds_after_it() {
-        for (before, counts) in [(0, false), (1999, false), (2000, true)] {
+    fn what_a_probe_sent_counts_only_for_rounds_that_nothing_limits() {
+        for (before, counting) in [(0, 0), (1999, 0), (2000, 20)] {
             let mut latest = Latest::default();
+            latest.on_loss(1500, 1000, 10);
             latest.end_probe(2000);
-            latest.on_loss(3000, before);
-            assert_eq!((latest.has_loss, latest.losses > 0), (counts, counts), "{before}");
+            latest.on_loss(3000, before, 20);
+            assert!(latest.has_loss);
+            assert_eq!(latest.counting(30, true), counting, "{before}");
+            assert_eq!(latest.counting(30, false), 30, "{before}");
         }
     }
 
     #[test]
     fn a_round_of_losses_begins_with_the_first() {
         let mut latest = Latest::default();
-        latest.on_loss(5000, 0);
-        latest.on_loss(6000, 0);
+        latest.on_loss(5000, 0, 10);
+        latest.on_loss(6000, 0, 10);
         latest.on_sample(10, 100, 4999, 7000);
-        assert!(!latest.round_ends && latest.losses == 2);
+        assert!(!latest.round_ends && latest.losses == 2 && latest.lost == 20);
         latest.after_sample(10, 100);
         latest.on_sample(5, 50, 5000, 8000);
         assert!(latest.round_ends);

@@ -67,7 +67,7 @@ impl Bbr {
         if self.pipe.was_full {
             self.phase = Phase::Drain;
             self.drain_round = self.rounds.count;
-            self.latest.probed = self.delivered;
+            self.latest.end_probe(self.delivered);
         }
     }
 
@@ -150,7 +150,10 @@ impl Bbr {
     }
 
     pub(super) fn begin_down(&mut self, cx: &Context<'_>) {
-        self.latest.end_probe(self.delivered);
+        self.latest.reset();
+        if self.is_probing() {
+            self.latest.end_probe(self.delivered);
+        }
         self.probing.begin_wait(cx.now, self.path, self.delivered);
         self.rounds.restart(self.delivered);
         self.phase = Phase::Down;
@@ -207,6 +210,9 @@ impl Bbr {
     pub(super) fn look_for_round_trip(&mut self, cx: &Context<'_>, acked: &Acked) {
         if self.phase != Phase::ProbeRtt && self.min_rtt.is_due && !self.restarts {
             self.recovery.save_cwnd(self.cwnd, self.phase);
+            if self.is_probing() {
+                self.latest.end_probe(self.delivered);
+            }
             self.phase = Phase::ProbeRtt;
             self.probe_rtt.begin();
             self.probing.acks = AckPhase::ProbeStopping;
@@ -241,6 +247,7 @@ impl Bbr {
         match left {
             Some(Phase::Startup) => {
                 self.pipe.was_full = false;
+                self.latest.probed = 0;
                 if self.phase != Phase::ProbeRtt {
                     self.phase = Phase::Startup;
                 }

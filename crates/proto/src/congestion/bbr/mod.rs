@@ -27,8 +27,8 @@
 //! a fifth of what it sends, whatever is in flight; the draft then leaves 70 % of the product, less headroom, and needs
 //! many probes to come back. The rate, which loss bounds as in the draft, is what makes room for others.
 //!
-//! NOTE(deviation): what a probe or Startup sent counts for it, and not for the rounds after it, in which most of it is found lost
-//! (`bounds::Latest::on_loss`).
+//! NOTE(deviation): what a probe or Startup sent does not count for the rounds after it, in which most of it is found lost, if the program
+//! or a buffer limits them (`bounds::Latest::counting`).
 //!
 //! NOTE(deviation): losses of Startup without a queue are tested before they end it, and where only losses have ended it,
 //! the path is probed after four rounds (`startup`).
@@ -211,9 +211,10 @@ impl Bbr {
         }
         self.max_bw.on_sample(sample.rate, sample.is_limited);
         if self.latest.round_ends {
+            let lost = self.latest.counting(sample.of.lost, sample.is_limited);
             if self.latest.has_loss
                 && !self.is_probing()
-                && self.loses_much(sample.of.lost, sample.of.flight_then)
+                && self.loses_much(lost, sample.of.flight_then)
             {
                 self.bounds.on_lossy_round(&self.latest, self.max_bw.get(), self.cwnd);
             }
@@ -292,7 +293,7 @@ impl Controller for Bbr {
         }
         let delivered = loss.sample.map_or(self.delivered, |sample| sample.delivered_total);
         let before = loss.sample.map_or(self.delivered, |sample| sample.delivered_before);
-        self.latest.on_loss(delivered, before);
+        self.latest.on_loss(delivered, before, loss.lost_bytes);
         if let Some(sample) = &loss.sample
             && self.probing.is_probe_sample
             && self.loses_much(sample.lost, sample.flight_then)
@@ -308,7 +309,7 @@ impl Controller for Bbr {
     /// rate of this small window says nothing about whether the path is full.
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
         self.recovery.begin_after_timeout(self.cwnd, self.phase, &self.bounds, self.delivered);
-        self.latest.on_loss(self.delivered, self.delivered);
+        self.latest.on_loss(self.delivered, self.delivered, u64::MAX);
         self.pipe.restart(0);
         self.cwnd = cx.path.unit;
     }

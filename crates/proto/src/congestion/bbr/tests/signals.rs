@@ -129,30 +129,61 @@ fn losses_of_a_probe_are_none_of_the_short_term() {
 /// With short buffers, the rounds after a probe wait for its retransmissions and deliver little.
 #[test]
 fn what_a_probe_lost_does_not_slow_down_what_follows() {
-    let probed = |ends: Phase| match ends {
-        Phase::Up => {
-            let mut bench = Bench::cruising().until(Phase::Up);
+    let after_startup = |is_lossy: bool| {
+        let mut bench = Bench::new();
+        bench.flight = 3 * BDP;
+        for _ in 0..3 {
+            bench.round(RATE);
+        }
+        if is_lossy {
             bench.lose(20 * UNIT, 20 * UNIT);
-            bench
         }
-        _ => {
-            let mut bench = Bench::new();
-            bench.flight = 3 * BDP;
-            bench.until(Phase::Drain)
-        }
+        bench.until(Phase::Drain)
     };
-    for (ends, phase) in [(Phase::Up, Phase::Down), (Phase::Startup, Phase::Drain)] {
-        for (since, is_bounded) in [(false, false), (true, true)] {
-            let mut bench = probed(ends);
-            assert_eq!(bench.bbr.phase, phase);
-            let before = if since { bench.delivered } else { bench.delivered - 1 };
-            bench.lose_sent_after(before, 20 * UNIT, 40 * UNIT);
+    let after_probe = |_| {
+        let mut bench = Bench::cruising().until(Phase::Up);
+        bench.lose(20 * UNIT, 20 * UNIT);
+        assert_eq!(bench.bbr.phase, Phase::Down);
+        bench
+    };
+    for (what, probed) in [("Startup", after_startup as fn(bool) -> Bench), ("probe", after_probe)]
+    {
+        // Lost: in the probe, found now, and sent since then.
+        for (lost, found, since, is_limited, is_bounded) in [
+            (true, 20, 0, false, true),
+            (true, 0, 0, true, false),
+            (true, 20, 0, true, false),
+            (true, 20, 1, true, false),
+            (true, 20, 20, true, true),
+            (false, 0, 20, true, true),
+        ] {
+            let mut bench = probed(lost);
+            let (end, all) = (bench.delivered, (20 + found + since) * UNIT);
             bench.flight = 3 * BDP;
-            bench.round_of(RATE / 4, RTT, 40 * UNIT);
-            let bounds = bench.bbr.bounds;
-            assert_eq!(bounds.rate != bounds::NONE, is_bounded, "{ends:?} {since}");
+            for (before, bytes) in [(end - 1, found), (end, since)] {
+                if bytes > 0 {
+                    bench.lose_sent_after(before, bytes * UNIT, all);
+                }
+            }
+            if is_limited {
+                bench.limit = RateLimit::Application;
+            }
+            bench.round_of(RATE / 4, RTT, all);
+            let is_rate_bounded = bench.bbr.bounds.rate != bounds::NONE;
+            let what = (what, found, since, is_limited);
+            assert_eq!(is_rate_bounded, is_bounded, "{what:?}");
         }
     }
+}
+
+#[test]
+fn a_startup_that_goes_on_counts_its_losses() {
+    let mut bench = Bench::new();
+    bench.flight = 3 * BDP;
+    bench = bench.until(Phase::Drain);
+    assert_eq!(bench.bbr.latest.probed, bench.delivered);
+    bench.bbr.resume(Some(Phase::Startup));
+    assert_eq!((bench.bbr.phase, bench.bbr.latest.probed), (Phase::Startup, 0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Paths with losses cannot be compared by what each of them takes on average. Path A has 20 ms and loses something of every second
 //! window, which the repair delays by another 20 ms; path B has 30 ms and loses nothing. On average the data of both is there after 30 ms.
-//! But together they take 35 ms: half of the windows wait for the slower path, the others for the repair.
+//! But together they take 35 ms: half of the windows wait for the slower path, the other half for the repair.
 //!
 //! No paper describes it. Ferlin et al. 2016 ("BLEST", section III) compare round-trip times, and assume that no chunk is lost.
 
@@ -34,15 +34,18 @@ impl ArrivalTime {
     /// If data goes over this path and another one.
     ///
     /// Without a loss, all waits for the slower one. After a loss, all waits for the repair in any case, and the other path costs only what
-    /// it takes longer. The path with more losses counts for both: of a window that they share, the other one loses
-    /// less.
+    /// it takes longer. The path whose repairs add more counts for both: of a window that they share, each loses less.
     pub(crate) fn beside(&self, other: &Self) -> Duration {
-        let lossier = if self.losses > other.losses { self } else { other };
         let without = self.rtt.max(other.rtt);
-        let longer = lossier.rtt + lossier.repair - without;
-        let repair = lossier.repair.as_nanos().max(1);
-        let added = mul_div(longer.as_nanos(), lossier.losses.as_nanos(), repair);
-        without + Duration::from_nanos(u64::try_from(added).unwrap_or(u64::MAX))
+        without + self.adds_after(without).max(other.adds_after(without))
+    }
+
+    /// What the repairs of the path add on average for those who wait for so long without them.
+    fn adds_after(&self, without: Duration) -> Duration {
+        let longer = self.rtt + self.repair - without;
+        let repair = self.repair.as_nanos().max(1);
+        let nanos = mul_div(longer.as_nanos(), self.losses.as_nanos(), repair);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 
@@ -66,10 +69,13 @@ mod tests {
             ("the slower one loses", (20, 0, 20), (30, 10, 20), 20, 40),
             ("both lose, the faster one more", (20, 10, 20), (30, 5, 20), 30, 35),
             ("both lose, the slower one more", (20, 5, 20), (30, 10, 20), 25, 40),
+            ("longer repairs", (20, 18, 20), (30, 15, 25), 38, 45),
+            ("rare but long ones", (20, 10, 20), (100, 9, 60), 30, 109),
             ("nothing is known of repairs", (20, 0, 0), (30, 0, 0), 20, 30),
         ] {
             let (one, other) = (arrival(one), arrival(other));
             assert_eq!(one.alone(), Duration::from_millis(alone), "{what}");
+            assert!(one.beside(&other) >= one.alone().max(other.alone()), "{what}");
             for together in [one.beside(&other), other.beside(&one)] {
                 assert_eq!(together, Duration::from_millis(beside), "{what}");
             }

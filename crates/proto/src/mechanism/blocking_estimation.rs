@@ -147,7 +147,7 @@ impl MeasuredPath {
     }
 
     /// Whether the data of this path is there sooner without the slow one, be it a little.
-    pub(crate) fn leads(&self, slow: &SlowPath) -> bool {
+    pub(crate) fn leads(&self, slow: &SlowPath<'_>) -> bool {
         self.lead_over(self.lasts_beside(slow)) != Lead::None
     }
 
@@ -160,15 +160,19 @@ impl MeasuredPath {
     ///
     /// Of two paths that delay each other, because one has the longer round trip and the other one more losses, only the one that carries
     /// less alone waits: if both did, nobody would send.
-    fn lasts_beside(&self, slow: &SlowPath) -> Duration {
-        let together = self.arrival.beside(&slow.arrival);
-        if self.alone(slow.buffer) > slow.alone {
-            together
-        } else if leads(slow.arrival.alone(), together) {
-            Duration::ZERO
-        } else {
-            slow.arrival.alone()
+    fn lasts_beside(&self, slow: &SlowPath<'_>) -> Duration {
+        let (own, other) = (&self.arrival, &slow.path.arrival);
+        let together = own.beside(other);
+        let is_mutual = leads(own.alone(), together) && leads(other.alone(), together);
+        if is_mutual && self.strength(slow.buffer) <= slow.path.strength(slow.buffer) {
+            return Duration::ZERO;
         }
+        together
+    }
+
+    /// What it carries alone at most with this buffer, in bytes per second, for a comparison of paths.
+    fn strength(&self, buffer: u64) -> u128 {
+        self.at_most_alone(buffer).map_or_else(|| self.alone(buffer), u128::from)
     }
 
     pub(crate) fn final_rate(&self) -> Option<u64> {
@@ -208,11 +212,9 @@ impl MeasuredPath {
 
 /// The path that could take a chunk, in bytes of user data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SlowPath {
-    /// When the chunk would be there.
-    pub(crate) arrival: ArrivalTime,
-    /// What it would carry alone with the buffer, in bytes per second.
-    pub(crate) alone: u128,
+pub(crate) struct SlowPath<'a> {
+    /// With the time when the chunk would be there.
+    pub(crate) path: &'a MeasuredPath,
     /// In flight on it.
     pub(crate) in_flight: u64,
     /// Length of the chunk.
@@ -338,7 +340,7 @@ pub(crate) fn repays(rtt: Duration, busy: Duration) -> bool {
 ///
 /// A path whose RTT is only a little lower has to show that it would: a full buffer makes every transfer as slow as its longest
 /// round trip, but what a window could grow to counts only where the difference is clear.
-pub(crate) fn would_block(path: &SlowPath, others: &[MeasuredPath]) -> bool {
+pub(crate) fn would_block(path: &SlowPath<'_>, others: &[MeasuredPath]) -> bool {
     let mut meanwhile = 0u128;
     for other in others {
         let rtt = other.lasts_beside(path);

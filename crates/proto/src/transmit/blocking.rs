@@ -52,13 +52,17 @@ impl Snapshot<'_> {
         let chunk = user_bytes.into();
         let is_negligible =
             blocking_estimation::is_negligible(&view, others().filter_map(proven_rate));
-        let own_arrival = match is_negligible {
+        let arrival = match is_negligible {
             true => ArrivalTime::lossless(own.rtt.rto().max(view.srtt)),
             false => self.arrival(path, &view, own.on_the_way(self.now), chunk),
         };
+        let view = MeasuredPath { arrival, ..view };
         // Nearly always none has a lower RTT by far enough, and then no more has to be known.
-        let rtt = own_arrival.alone();
-        let is_lower = |it: &&SendPath| it.rtt.of_data().is_some_and(|(srtt, _)| leads(srtt, rtt));
+        let is_lower = |it: &&SendPath| {
+            let srtt = it.rtt.of_data().map(|(srtt, _)| srtt);
+            let is_lossy = view.losses.is_known() || it.record.loss_delay.is_known();
+            srtt.is_some_and(|srtt| is_lossy || leads(srtt, arrival.rtt))
+        };
         let carries_data = |it: &&SendPath| !tx.rests(it.id, self.usable);
         let mut leading = others().filter(is_lower).filter(carries_data).peekable();
         if leading.peek().is_none() {
@@ -68,10 +72,8 @@ impl Snapshot<'_> {
         let own_flight = tx.outstanding.in_flight_on(path).user_bytes;
         // All that is in flight on paths that are no faster takes space from the faster ones.
         let mut in_flight = tx.outstanding.in_flight_user_bytes();
-        let slow_path = |waits, buffer, in_flight| {
-            let alone = view.alone(buffer);
-            SlowPath { arrival: own_arrival, alone, in_flight, chunk, buffer, waits }
-        };
+        let slow_path =
+            |waits, buffer, in_flight| SlowPath { path: &view, in_flight, chunk, buffer, waits };
         let slow = slow_path(Waits::Everything, buffer, own_flight);
         for it in leading {
             let Some(view) = tx.measured(it, self.now) else { continue };
@@ -239,7 +241,8 @@ impl Snapshot<'_> {
         if !view.losses.is_known() {
             return ArrivalTime::lossless(rtt);
         }
-        // A loss is found after a round trip of its path, and repaired over the path with the lowest RTT.
+        // A lost chunk is found after a round trip of its path, and half a round trip of the fastest path later it is there, instead of after half a
+        // round trip of its own.
         let repair = (view.smallest_rtt + self.fastest_repair()) / 2;
         let losses = view.losses.of(repair, self.chunks_that_wait(path, view.cwnd));
         ArrivalTime { rtt, losses, repair }

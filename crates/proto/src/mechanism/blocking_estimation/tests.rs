@@ -22,10 +22,13 @@ const FULL: MeasuredPath = MeasuredPath {
     chunk: 1000,
 };
 
-/// A path without losses that carries next to nothing alone.
-const fn slow(rtt: Duration, buffer: u64) -> SlowPath {
-    let (arrival, waits) = (ArrivalTime::lossless(rtt), Waits::Everything);
-    SlowPath { arrival, alone: 0, in_flight: 0, chunk: 1400, buffer, waits }
+/// A path without losses.
+const fn slow(rtt: Duration) -> MeasuredPath {
+    MeasuredPath { arrival: ArrivalTime::lossless(rtt), ..FULL }
+}
+
+const fn chunk(path: &MeasuredPath, in_flight: u64, buffer: u64) -> SlowPath<'_> {
+    SlowPath { path, in_flight, chunk: 1400, buffer, waits: Waits::Everything }
 }
 
 /// With the time to send the chunk a round trip of 100 ms takes 105 ms, on both paths.
@@ -34,8 +37,8 @@ fn of_two_paths_alike_neither_waits_for_the_other() {
     for (answer, blocks) in [(ms(0), true), (ms(101), true), (ms(102), false), (ms(105), false)] {
         let arrival = ArrivalTime::lossless(answer);
         let other = MeasuredPath { srtt: ms(100), smallest_rtt: ms(100), arrival, ..FULL };
-        let path = SlowPath { in_flight: 1400, ..slow(ms(105), 64_000) };
-        assert_eq!(would_block(&path, &[other]), blocks, "{answer:?}");
+        let path = slow(ms(105));
+        assert_eq!(would_block(&chunk(&path, 1400, 64_000), &[other]), blocks, "{answer:?}");
     }
 }
 
@@ -55,16 +58,17 @@ fn of_two_paths_that_delay_each_other_the_stronger_one_does_not_wait() {
         ("even if it is stronger", [10, 100], 0, [false, true]),
         ("each delays the other, the first is stronger", [100, 10], 15, [false, true]),
         ("each delays the other, the second is stronger", [10, 100], 15, [true, false]),
-        ("what waits for a repair in any case costs nothing", [100, 10], 20, [true, false]),
+        (
+            "what waits for a repair in any case costs nothing, but may use what is left",
+            [100, 10],
+            20,
+            [true, false],
+        ),
         ("but losses of a weak path delay the other", [10, 100], 20, [true, false]),
+        ("a mean as long is no reason to be as fast", [10, 100], 10, [true, false]),
     ] {
         let paths = paths(mbits, losses);
-        let is_led = |own: usize| {
-            let (path, buffer) = (&paths[own], u64::MAX);
-            let alone = path.alone(buffer);
-            let slow = SlowPath { arrival: path.arrival, alone, ..slow(ms(0), buffer) };
-            paths[1 - own].leads(&slow)
-        };
+        let is_led = |own: usize| paths[1 - own].leads(&chunk(&paths[own], 0, u64::MAX));
         assert_eq!([0, 1].map(is_led), waits, "{what}");
     }
 }
@@ -83,8 +87,8 @@ fn a_slow_path_gets_what_the_quick_ones_leave() {
         ("two quick ones", &[FULL, FULL], 0, 8_000_000, true),
         ("windows without limit", &[endless], 0, u64::MAX, true),
     ] {
-        let path = SlowPath { in_flight, ..slow(ms(400), buffer) };
-        assert_eq!(would_block(&path, others), blocks, "{what}");
+        let path = slow(ms(400));
+        assert_eq!(would_block(&chunk(&path, in_flight, buffer), others), blocks, "{what}");
     }
 }
 
@@ -115,8 +119,8 @@ fn who_is_a_little_quicker_has_to_have_the_window() {
         ("clearly quicker, but a loss has told what it carries", held_up, 23_000, false),
     ] {
         let rtt = Duration::from_micros(rtt_us);
-        let path = SlowPath { in_flight: 28_000, ..slow(rtt, 128_000) };
-        assert_eq!(would_block(&path, &[other]), blocks, "{what}");
+        let path = slow(rtt);
+        assert_eq!(would_block(&chunk(&path, 28_000, 128_000), &[other]), blocks, "{what}");
     }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the network tests: every script in this directory but this one and lib.sh, or those that are named (run.sh marks outage).
 # Each passes, fails, or says SKIPPED and why. They mostly wait, so several run at once, and what each says is printed when it ends. Those that compare rates or
-# times need the machine for themselves, and say so by a line "# Runs alone: WHY"; they run last, one after the other.
+# times, or need much of what all namespaces share, need the machine for themselves, and say so by a line "# Runs alone: WHY"; they run last, one after the other.
 #
 # POLYPATH_TESTS_AT_ONCE limits how many run at once (default: twice as many as there are processors).
 set -euo pipefail
@@ -18,16 +18,18 @@ skipped=()
 failed=()
 # The scripts that run, by process, and when they began.
 declare -A running=() began=()
+# What each says, and its status.
 logs=$(mktemp -d)
 # What failed tests said last, once more at the end, where it is found.
 ends=$logs/ends
 : > "$ends"
 
 clean_up() {
-    local status=$?
+    local status=$? pid
     trap - EXIT
+    trap '' INT TERM
     # Each removes what it has made.
-    ((${#running[@]} == 0)) || kill "${!running[@]}" 2> /dev/null || true
+    for pid in "${!running[@]}"; do kill -TERM -- "-$pid" 2> /dev/null || true; done
     wait
     rm -rf "$logs"
     exit "$status"
@@ -40,7 +42,7 @@ note() {
     local name=$1 status=$2 log=$logs/$1
     if [[ $status != 0 ]]; then
         failed+=("$name")
-        { say "== tests/interop/$name.sh failed:"; tail -n 80 "$log"; } >> "$ends"
+        { say "== tests/interop/$name.sh failed (status $status):"; tail -n 80 "$log"; } >> "$ends"
     elif grep -q '^SKIPPED' "$log"; then
         skipped+=("$name")
     else
@@ -48,18 +50,36 @@ note() {
     fi
 }
 
+# Starts a script in a process group of its own, so that a signal ends what it waits for, too. Around it is a shell that outlives the
+# signal and keeps the status: `wait` has none of a job that a signal has ended.
 begin() {
-    "tests/interop/$1.sh" < /dev/null > "$logs/$1" 2>&1 &
+    set -m
+    {
+        trap : INT TERM
+        status=0
+        "tests/interop/$1.sh" < /dev/null > "$logs/$1" 2>&1 || status=$?
+        say "$status" > "$logs/$1.status"
+    } &
+    set +m
     running[$!]=$1
     began[$1]=$SECONDS
 }
 
+# Whether the script of a process has ended.
+has_ended() { [[ -s $logs/${running[$1]}.status ]] || ! kill -0 "$1" 2> /dev/null; }
+
 # Waits until one of those that run has ended.
 end_one() {
-    local pid name status=0
-    wait -n -p pid "${!running[@]}" || status=$?
+    local pid name status
+    while true; do
+        for pid in "${!running[@]}"; do
+            ! has_ended "$pid" || break 2
+        done
+        wait -n "${!running[@]}" || true
+    done
     name=${running[$pid]}
     unset "running[$pid]"
+    status=$(cat "$logs/$name.status" 2> /dev/null) || status="none: it was killed"
     say "== tests/interop/$name.sh ($((SECONDS - began[$name])) s)"
     cat "$logs/$name"
     note "$name" "$status"
@@ -85,12 +105,8 @@ for name in "${together[@]}"; do
 done
 while ((${#running[@]} > 0)); do end_one; done
 for name in "${alone[@]}"; do
-    say "== tests/interop/$name.sh"
-    status=0
-    began[$name]=$SECONDS
-    "tests/interop/$name.sh" < /dev/null 2>&1 | tee "$logs/$name" || status=$?
-    say "   ($((SECONDS - began[$name])) s)"
-    note "$name" "$status"
+    begin "$name"
+    end_one
 done
 cat "$ends"
 say "network tests: $passed passed, ${#skipped[@]} skipped${skipped[*]:+ (${skipped[*]})}, ${#failed[@]} failed${failed[*]:+ (${failed[*]})} in $SECONDS s"

@@ -7,6 +7,8 @@
 #
 #   cgnat.sh                  1,000 clients with 30 messages each
 #   cgnat.sh CLIENTS MESSAGES so many
+#
+# Runs alone: its 1,000 neighbours count towards gc_thresh3, which limits those of all namespaces together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/interop/lib.sh

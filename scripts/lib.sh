@@ -34,7 +34,7 @@ target_dir() { mkdir -p "${CARGO_TARGET_DIR:-target}" && (cd "${CARGO_TARGET_DIR
 # the features that tests of the workspace have: any other selection would build all dependencies once more.
 build_programs() {
     [[ -n ${POLYPATH_PROGRAMS:-} ]] && return
-    cargo build --profile optimized --workspace --locked --lib --bin polypath --example interop_peer --example crowd
+    cargo build --profile optimized --workspace --locked --lib --bin polypath --example interop_peer --example crowd --example echo
     POLYPATH_PROGRAMS=$(target_dir)/optimized
 }
 

@@ -17,9 +17,8 @@ counted_by_kernel() { "in_$1" nstat -asz "$2" | awk -v name="$2" '$1 == name { p
 set_mtu() { for side in "$NS_A" "$NS_B"; do ip -n "$side" link set path1 mtu "$1"; done; }
 half_there() { [[ -n $(find "$WORK/out" -name '.polypath-*.part' -size +2000k -print -quit) ]]; }
 
-cargo build --workspace --locked --bin polypath --example echo
-ECHO=$(target_dir)/debug/examples/echo
-POLYPATH=$(target_dir)/debug/polypath
+build_ours
+ECHO=$POLYPATH_PROGRAMS/examples/echo
 net_up 1
 set_mtu $MTU
 TEXT=$(head -c 20000 /dev/zero | tr '\0' x)

@@ -610,6 +610,23 @@ static void many_associations(void)
     expect_change(b, SCTP_COMM_LOST, &id);
     CHECK(id == there);
     FAILS(sctp_peeloff(b, there), EINVAL);
+
+    /* A peeled-off socket has the same flags. */
+    expect_change(a, SCTP_COMM_LOST, &id);
+    CHECK(id == here);
+    for (int is_abort = 0; is_abort < 2; is_abort++) {
+        CHECK(sctp_sendmsg(a, "new", 3, (struct sockaddr *)&address, sizeof address, 0, 0, 0, 0, 0) == 3);
+        expect_change(a, SCTP_COMM_UP, &here);
+        expect_change(b, SCTP_COMM_UP, &there);
+        peeled = sctp_peeloff(b, there);
+        CHECK(peeled >= 0 && recv(peeled, buffer, sizeof buffer, 0) == 3);
+        CHECK(sctp_sendmsg(peeled, "end", 3, NULL, 0, 0, is_abort ? SCTP_ABORT : SCTP_EOF, 0, 0, 0) == 3);
+        if (!is_abort)
+            CHECK(receive(a, buffer, sizeof buffer, &info, &flags) == 3 && !memcmp(buffer, "end", 3));
+        expect_change(a, is_abort ? SCTP_COMM_LOST : SCTP_SHUTDOWN_COMP, &id);
+        CHECK(id == here);
+        close(peeled);
+    }
     close(a);
     close(b);
 }

@@ -103,10 +103,15 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
 }
 
 impl Letter {
-    /// A one-to-one socket is ended by `close` and `shutdown`, and not with a message (RFC 6458 section 5.3.4; so in Linux).
+    /// A one-to-one socket is ended by `close` and `shutdown`, and not with a message (RFC 6458 section 5.3.4). As in Linux, that does
+    /// not hold for an association that was peeled off.
     pub(crate) fn ensure_fits(&self, socket: Sctp) -> Outcome<()> {
         let ends = self.head.flags & (flag::EOF | flag::ABORT) != 0;
-        if ends && socket.is_one_to_one() { Err(Fault(libc::EINVAL)) } else { Ok(()) }
+        if ends && socket.is_one_to_one() && !socket.is_peeled_off() {
+            Err(Fault(libc::EINVAL))
+        } else {
+            Ok(())
+        }
     }
 }
 

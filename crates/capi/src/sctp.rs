@@ -26,7 +26,7 @@ const BINDX: [c_int; 2] = [1, 2];
 /// Most addresses in a call.
 const MAX_ADDRESSES: c_int = 1024;
 
-/// The socket; what is wrong with other descriptors is said as in Linux.
+/// The socket. `EOPNOTSUPP` for a socket of another protocol is what the function tests of lksctp-tools expect of Linux.
 fn socket_of(fd: c_int) -> Outcome<Sctp> {
     Sctp::of(fd).ok_or_else(|| {
         let (mut kind, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);

@@ -20,6 +20,7 @@ const IPV6: u8 = 2;
 const CONNECTED: u8 = 4;
 const LISTENING: u8 = 8;
 const CARRIED: u8 = 16;
+const PEELED_OFF: u8 = 32;
 
 /// One more than the highest descriptor that was a socket of ours.
 static END: AtomicUsize = AtomicUsize::new(0);
@@ -51,6 +52,11 @@ impl Sctp {
 
     pub(crate) fn is_one_to_one(self) -> bool {
         self.traits & ONE_TO_MANY == 0
+    }
+
+    /// Whether a one-to-many socket had its association before.
+    pub(crate) fn is_peeled_off(self) -> bool {
+        self.traits & PEELED_OFF != 0
     }
 
     pub(crate) fn is_ipv6(self) -> bool {
@@ -152,10 +158,11 @@ pub(crate) fn learn(fd: c_int) -> bool {
     };
     let name = name_of(fd);
     if let Some(name) = name {
-        let mut traits = 0;
-        if name.style == Style::OneToMany {
-            traits |= ONE_TO_MANY;
-        }
+        let mut traits = match name.style {
+            Style::OneToOne => 0,
+            Style::OneToMany => ONE_TO_MANY,
+            Style::PeeledOff => PEELED_OFF,
+        };
         if name.is_ipv6 {
             traits |= IPV6;
         }

@@ -23,6 +23,8 @@ pub enum Style {
     OneToOne,
     /// Many associations over one socket (`SOCK_SEQPACKET`).
     OneToMany,
+    /// One association, which a one-to-many socket had before (`sctp_peeloff`).
+    PeeledOff,
 }
 
 /// Which socket a descriptor is.
@@ -46,6 +48,7 @@ impl SocketName {
         name.push(match self.style {
             Style::OneToOne => b'1',
             Style::OneToMany => b'n',
+            Style::PeeledOff => b'p',
         });
         name.push(match (self.is_carried, self.is_ipv6) {
             (true, _) => b'c',
@@ -70,6 +73,7 @@ impl SocketName {
         let style = match style {
             b'1' => Style::OneToOne,
             b'n' => Style::OneToMany,
+            b'p' => Style::PeeledOff,
             _ => return None,
         };
         let is_carried = *family == b'c';
@@ -115,7 +119,7 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_were_written() {
-        for style in [Style::OneToOne, Style::OneToMany] {
+        for style in [Style::OneToOne, Style::OneToMany, Style::PeeledOff] {
             for is_carried in [false, true] {
                 let id = 0xFFFF_0000_1234_5678;
                 let name = SocketName { id, style, is_ipv6: true, is_carried };

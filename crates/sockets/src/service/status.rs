@@ -46,7 +46,7 @@ fn cut(mut text: String) -> String {
 fn write_socket(text: &mut String, socket: &Socket) -> std::fmt::Result {
     let state = socket.state();
     let style = match socket.name.style {
-        Style::OneToOne => "one-to-one",
+        Style::OneToOne | Style::PeeledOff => "one-to-one",
         Style::OneToMany => "one-to-many",
     };
     let condition = match (socket.is_listening_now(&state), state.links().next().is_some()) {

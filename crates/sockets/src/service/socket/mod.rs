@@ -148,7 +148,7 @@ impl Socket {
     }
 
     pub(super) fn is_one_to_one(&self) -> bool {
-        self.name.style == Style::OneToOne
+        self.name.style != Style::OneToMany
     }
 
     /// After options have changed.

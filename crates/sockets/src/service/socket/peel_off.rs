@@ -30,7 +30,7 @@ impl Socket {
             return Err(Errno::INVAL);
         }
         let options = self.state().options.clone();
-        let kind = (Style::OneToOne, self.name.is_ipv6);
+        let kind = (Style::PeeledOff, self.name.is_ipv6);
         let (socket, new) = Self::unread(&self.service, kind, self.process, options)?;
         let moved = self.move_to(&socket, id, theirs);
         // If it cannot be, reading finds the end of the descriptor.

@@ -420,7 +420,7 @@ static void notifications_and_messages(void)
     char buffer[9000];
     union sctp_notification *told = (union sctp_notification *)buffer;
     struct sctp_sndrcvinfo info;
-    /* What both sides have not agreed on is told when the association begins. */
+    /* That the peer does not authenticate is reported when the association begins. */
     subscribe(client, SCTP_AUTHENTICATION_EVENT);
     struct sockaddr_in address = at("127.0.0.1", port_of(server));
     CHECK(connect(client, (struct sockaddr *)&address, sizeof address) == 0);
@@ -452,6 +452,58 @@ static void notifications_and_messages(void)
     CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) > 0 && (flags & MSG_NOTIFICATION));
     CHECK(told->sn_header.sn_type == SCTP_SHUTDOWN_EVENT);
     CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 0);
+    close(accepted);
+    close(client);
+    close(server);
+}
+
+/* A notification of a kind, and nothing else. */
+static void expect_notification(int fd, int kind)
+{
+    char buffer[1024];
+    struct sctp_sndrcvinfo info;
+    int flags, got = receive(fd, buffer, sizeof buffer, &info, &flags);
+    CHECK(got > 0 && (flags & MSG_NOTIFICATION) && ((union sctp_notification *)buffer)->sn_header.sn_type == kind);
+}
+
+/* Notifications of an association that began before it was accepted, and of one whose peer has shut down. */
+static void notifications_of_beginnings_and_ends(void)
+{
+    step = "notifications of beginnings and ends";
+    char buffer[9000];
+    struct sctp_sndrcvinfo info;
+    int server = listener(1), flags;
+    subscribe(server, SCTP_AUTHENTICATION_EVENT);
+    subscribe(server, SCTP_SHUTDOWN_EVENT);
+    for (int i = 0; i < 20; i++) {
+        int client = connected(port_of(server));
+        CHECK(send(client, "all", 3, 0) == 3 && close(client) == 0);
+        int accepted = accept(server, NULL, NULL);
+        CHECK(accepted >= 0);
+        expect_notification(accepted, SCTP_AUTHENTICATION_EVENT);
+        CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 3 && !(flags & MSG_NOTIFICATION));
+        expect_notification(accepted, SCTP_SHUTDOWN_EVENT);
+        CHECK(receive(accepted, buffer, sizeof buffer, &info, &flags) == 0);
+        close(accepted);
+    }
+    close(server);
+    /* The peer has shut down, and does not read yet what was sent to it. */
+    server = listener(1);
+    int client = connected(port_of(server)), accepted = accept(server, NULL, NULL);
+    subscribe(accepted, SCTP_ASSOC_CHANGE);
+    int sent = fill(accepted);
+    CHECK(shutdown(client, SHUT_WR) == 0);
+    struct sctp_status status = {.sstat_state = SCTP_ESTABLISHED};
+    while (status.sstat_state == SCTP_ESTABLISHED) {
+        socklen_t length = sizeof status;
+        CHECK(getsockopt(accepted, IPPROTO_SCTP, SCTP_STATUS, &status, &length) == 0);
+    }
+    CHECK(status.sstat_state == SCTP_SHUTDOWN_RECEIVED);
+    subscribe(accepted, SCTP_SENDER_DRY_EVENT);
+    for (int read = 0; read < sent; read++)
+        CHECK(recv(client, buffer, sizeof buffer, 0) == 8192);
+    expect_notification(accepted, SCTP_SENDER_DRY_EVENT);
+    expect_change(accepted, SCTP_SHUTDOWN_COMP, NULL);
     close(accepted);
     close(client);
     close(server);
@@ -1201,6 +1253,7 @@ int main(int count, char **arguments)
     streams_of_one_association();
     without_blocking();
     notifications_and_messages();
+    notifications_of_beginnings_and_ends();
     large_messages();
     many_associations();
     beginnings();

@@ -329,6 +329,12 @@ impl Association {
         .await;
     }
 
+    /// Whether the peer has asked for shutdown: it sends nothing more. Remains true once the association has ended; a restart of the peer
+    /// makes it false.
+    pub fn is_shut_by_peer(&self) -> bool {
+        self.shared.lock().is_shut_by_peer()
+    }
+
     /// Waits for the end of the handshake.
     pub(crate) async fn established(&self) -> Result<(), AssociationError> {
         self.wait(&self.shared.changed, |association| match association.shared.lock().phase() {

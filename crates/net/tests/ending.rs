@@ -43,6 +43,15 @@ async fn what_arrived_can_be_read_after_the_end() {
 }
 
 #[tokio::test]
+async fn the_side_that_was_shut_down_knows_that_after_the_end() {
+    let pair = pair().await;
+    assert!(!pair.near.is_shut_by_peer() && !pair.far.is_shut_by_peer());
+    pair.near.shutdown().await.unwrap();
+    pair.far.closed().await.unwrap();
+    assert!(pair.far.is_shut_by_peer() && !pair.near.is_shut_by_peer());
+}
+
+#[tokio::test]
 async fn abort_tells_the_peer_why() {
     let pair = pair().await;
     let mut events = pair.far.events();

@@ -78,7 +78,8 @@ impl Shard {
         self.outbound.flush(&self.sockets, &mut self.stats);
         self.own().set_stats(self.stats);
         self.follow_faults();
-        // Users are notified once the packets are sent, since they may end the process then.
+        // Tasks that wait are woken once the packets are sent, since they may end the process then. Subscribers to events may have
+        // been told before: reading a message publishes what precedes it.
         for association in touched.drain(..) {
             self.report(&association);
         }

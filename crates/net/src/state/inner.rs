@@ -33,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) leaving: bool,
     /// A packet caused by a handle's call; it is sent before any other.
     ready: Option<Box<Transmit>>,
+    /// The peer has asked for shutdown, after its last restart if it has restarted.
+    shut_by_peer: bool,
     /// Number of unread messages from before the peer's restart, until the user accepts the restart.
     restart: Option<usize>,
     /// A task waits until fewer bytes than this are unsent; 0 without one.
@@ -67,6 +69,7 @@ impl Inner {
             ended: None,
             leaving: false,
             ready: None,
+            shut_by_peer: false,
             restart: None,
             low_water_bytes: 0,
             scheduled: None,
@@ -102,8 +105,13 @@ impl Inner {
     /// messages the user trusts.
     pub(crate) fn note_events(&mut self) {
         while let Some(event) = self.protocol.poll_event() {
-            if let Event::Restarted { unread_messages, .. } = &event {
-                self.restart.get_or_insert(*unread_messages);
+            match &event {
+                Event::Restarted { unread_messages, .. } => {
+                    self.restart.get_or_insert(*unread_messages);
+                    self.shut_by_peer = false;
+                }
+                Event::PeerShutdown => self.shut_by_peer = true,
+                _ => {}
             }
             // The end is reported once the last packet is sent.
             if !matches!(event, Event::Ended(_)) {
@@ -157,11 +165,19 @@ impl Inner {
         self.ready.is_some()
     }
 
-    /// Subscribes to events of these kinds; the channel also has kinds of other subscribers.
+    /// Whether the peer has asked for shutdown; also once the association has ended.
+    pub(crate) fn is_shut_by_peer(&mut self) -> bool {
+        self.note_events();
+        self.shut_by_peer
+    }
+
+    /// Subscribes to events of these kinds from now on; the channel also has kinds of other subscribers.
     pub(crate) fn subscribe(&mut self, kinds: EventKinds) -> broadcast::Receiver<Event> {
         if self.ended.is_some() {
             return broadcast::channel(1).1;
         }
+        // What has happened before is not for this subscriber, whether or not the driver has handled it.
+        self.note_events();
         // Readiness is for the driver.
         self.wanted |= kinds - EventKinds::READINESS;
         self.events.get_or_insert_with(|| broadcast::channel(EVENTS_KEPT).0).subscribe()

@@ -9,7 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use polypath::config::PartialReliability;
 use polypath::{
-    Association, AssociationError, Delivery, Message, PathId, PathStatus, Piece, ReceivedMessage,
+    Association, AssociationError, Delivery, Event, Message, PathId, PathStatus, Piece,
+    ReceivedMessage,
 };
 use rustix::io::Errno;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -440,8 +441,12 @@ impl Link {
         drop(turn);
         let owner = self.owner(&socket);
         reports.follow(&mut lock(&self.subscription));
-        while let Some(event) = reports.behind_messages() {
+        while let Some(event) = reports.earlier() {
             notify::event(&owner, &self, &association, &event).await;
+        }
+        // It may have happened before the subscription.
+        if association.is_shut_by_peer() {
+            notify::event(&owner, &self, &association, &Event::PeerShutdown).await;
         }
         // Notifications of the end would be lost behind it.
         if ended.is_ok() && !self.each().listens_to_the_end() {
@@ -449,9 +454,10 @@ impl Link {
         }
         let ended = match ended {
             // The peer sends nothing more; what was sent to it may still be under way.
-            Ok(()) => association.closed().await,
+            Ok(()) => self.wait_for_end(&socket, &association, &mut reports).await,
             failed => failed,
         };
+        reports.follow(&mut lock(&self.subscription));
         while let Some(event) = reports.last().await {
             notify::event(&owner, &self, &association, &event).await;
         }
@@ -459,6 +465,29 @@ impl Link {
         let error = ended.err();
         notify::ended(Told::of(&owner, &self), error.as_ref()).await;
         owner.ended(error.map(|error| errors::of_end(&error))).await;
+    }
+
+    /// Waits for the end of an association whose last message has been received. Meanwhile the program gets notifications, also those
+    /// that it asks for only now.
+    async fn wait_for_end(
+        &self,
+        socket: &Arc<Socket>,
+        association: &Association,
+        reports: &mut Reports,
+    ) -> Result<(), AssociationError> {
+        let mut closed = pin!(association.closed());
+        loop {
+            let owner = self.owner(socket);
+            let reconfigured = owner.reconfigured.notified();
+            reports.follow(&mut lock(&self.subscription));
+            let has_reports = reports.are_wanted();
+            tokio::select! {
+                biased;
+                event = reports.next() => notify::event(&owner, self, association, &event).await,
+                () = reconfigured, if !has_reports => {}
+                ended = &mut closed => return ended,
+            }
+        }
     }
 
     fn head_of(&self, message: &ReceivedMessage, peer: Option<SocketAddr>) -> Head {

@@ -36,14 +36,13 @@ impl Subscription {
     }
 }
 
-/// The events that a program is to hear of.
+/// The events that a program is to hear of, except [`Event::PeerShutdown`]: that follows the last message, and whoever finds none any
+/// more knows of it from the association.
 #[derive(Default, Debug)]
 pub(super) struct Reports {
     events: Option<Events>,
     /// No event comes any more.
     are_over: bool,
-    /// That the peer has shut down, which comes behind all that it has sent.
-    shutdown: Option<Event>,
 }
 
 impl Reports {
@@ -62,7 +61,7 @@ impl Reports {
     pub(super) async fn next(&mut self) -> Event {
         while let Some(events) = self.events.as_mut().filter(|_| !self.are_over) {
             match events.next().await {
-                Some(Event::PeerShutdown) => self.shutdown = Some(Event::PeerShutdown),
+                Some(Event::PeerShutdown) => {}
                 Some(event) => return event,
                 None => self.are_over = true,
             }
@@ -75,19 +74,20 @@ impl Reports {
         let events = self.events.as_mut()?;
         loop {
             match events.try_next()? {
-                Event::PeerShutdown => self.shutdown = Some(Event::PeerShutdown),
+                Event::PeerShutdown => {}
                 event => return Some(event),
             }
         }
     }
 
-    /// The same of those that come behind the last message, as far as they are there.
-    pub(super) fn behind_messages(&mut self) -> Option<Event> {
-        self.earlier().or_else(|| self.shutdown.take())
-    }
-
-    /// The next one until the association has ended; none is held back any more.
+    /// The next one until the association has ended.
     pub(super) async fn last(&mut self) -> Option<Event> {
-        self.events.as_mut()?.next().await
+        let events = self.events.as_mut()?;
+        loop {
+            match events.next().await? {
+                Event::PeerShutdown => {}
+                event => return Some(event),
+            }
+        }
     }
 }

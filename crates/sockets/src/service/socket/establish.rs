@@ -256,3 +256,51 @@ async fn attempt(
     }
     from.connect(peer, config.clone()).await
 }
+
+#[cfg(test)]
+mod tests {
+    use polypath::{Endpoint, Message};
+
+    use super::*;
+    use crate::abi::{IPPROTO_SCTP, notification, option};
+    use crate::service::options;
+    use crate::service::tests::{frame, open, service};
+
+    /// `SCTP_EVENTS` for changes of the association, its shutdown and its authentication.
+    const EVENTS: [u8; 14] = [0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0];
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_happened_before_an_association_is_accepted_is_reported_once() {
+        let endpoint = || Endpoint::builder(["127.0.0.89".parse().unwrap()]).encapsulation_port(0);
+        let server = endpoint().listen(1).bind().unwrap();
+        let client = endpoint().bind().unwrap();
+        let to = Peer::new(server.local_addresses(), server.port());
+        let to = to.encapsulation_port(server.encapsulation_port());
+        let near = client.connect(&to, AssociationConfig::default()).await.unwrap();
+        near.send(Message::new(0, "all")).await.unwrap();
+        near.shutdown().await.unwrap();
+        let far = server.accept().await.unwrap();
+        far.closed().await.unwrap();
+
+        let (service, port) = service("127.0.0.88");
+        let (socket, fd) = open(&service, Style::OneToOne, port);
+        options::set(&socket, IPPROTO_SCTP, option::EVENTS, &EVENTS).unwrap();
+        socket.adopt(Arc::new(far), None).await;
+        let mut kinds = Vec::new();
+        while kinds.len() < 5 {
+            let (head, content) = frame(&fd).await;
+            kinds.push(match head.kind {
+                Kind::Notification => u16::from_ne_bytes([content[0], content[1]]),
+                _ => notification::DATA_IO,
+            });
+        }
+        let expected = [
+            notification::ASSOC_CHANGE,
+            notification::AUTHENTICATION,
+            notification::DATA_IO,
+            notification::SHUTDOWN_EVENT,
+            notification::ASSOC_CHANGE,
+        ];
+        assert_eq!(kinds, expected);
+    }
+}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests whose result must not depend on the build once more with optimised code, and builds the program that
-# the network tests use. One cargo call each with the same features, so nothing is built twice.
+# Runs the tests whose result must not depend on the build once more with optimised code.
 #
 # usage: scripts/test_release.sh [build]
 #
-# With `build` nothing is run, and the programs of the network tests are built, too.
+# With `build` nothing is run, and the programs of the network tests are built, too: one cargo call each with the same features, so
+# that nothing is built twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/lib.sh

@@ -1,7 +1,7 @@
-//! When data over a path is there, if all that is sent later waits for it, and how long it takes beside another path.
+//! When data that is sent over a path arrives, alone and beside another path, if all that is sent later waits for it.
 //!
 //! Paths with losses cannot be compared by what each of them takes on average. Path A has 20 ms and loses something of every second
-//! window, which the repair delays by another 20 ms; path B has 30 ms and loses nothing. On average the data of both is there after 30 ms.
+//! window, which the repair delays by another 20 ms; path B has 30 ms and loses nothing. On average the data of each arrives after 30 ms.
 //! But together they take 35 ms: half of the windows wait for the slower path, the other half for the repair.
 //!
 //! No paper describes it. Ferlin et al. 2016 ("BLEST", section III) compare round-trip times, and assume that no chunk is lost.
@@ -9,7 +9,7 @@
 use crate::Duration;
 use crate::types::mul_div;
 
-/// When data over a path is there, as a round-trip time.
+/// When data that is sent over a path arrives, as a round-trip time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ArrivalTime {
     /// Without a loss.

@@ -301,9 +301,7 @@ fn the_end_of_what_there_is_does_not_wait_for_an_answer_that_comes_too_late() {
     }
 }
 
-/// Path 0 has 20 ms and loses one of 40 chunks, so that a window of 24 waits for a round trip nearly every other time; path 1 has 30 ms.
-#[test]
-fn a_slower_path_blocks_one_whose_window_waits_for_losses_in_any_case() {
+fn one_of_forty_lost() -> LossDelay {
     let mut losses = LossDelay::new();
     for round in 1..=64 {
         if round % 2 == 0 {
@@ -311,6 +309,13 @@ fn a_slower_path_blocks_one_whose_window_waits_for_losses_in_any_case() {
         }
         losses.on_delivered(Instant::ZERO + Duration::from_millis(50 * round), Duration::ZERO, 20);
     }
+    losses
+}
+
+/// Path 0 has 20 ms and loses one of 40 chunks, so that a window of 24 waits for a round trip nearly every other time; path 1 has 30 ms.
+#[test]
+fn a_slower_path_blocks_one_whose_window_waits_for_losses_in_any_case() {
+    let losses = one_of_forty_lost();
     for lossy in [&[][..], &[0], &[1], &[0, 1]] {
         let mut bench = bench(BlockingEstimation::On, PathOrder::LowestSrtt, 30, 24);
         bench.send(20);
@@ -328,13 +333,7 @@ fn a_slower_path_blocks_one_whose_window_waits_for_losses_in_any_case() {
 /// Path 0 has 50 ms and loses one of 40 chunks, path 1 has 55 ms. What is lost delays a whole window by a round trip.
 #[test]
 fn of_paths_nearly_alike_a_window_of_ordered_data_takes_the_one_that_loses_nothing() {
-    let mut losses = LossDelay::new();
-    for round in 1..=64 {
-        if round % 2 == 0 {
-            losses.on_lost();
-        }
-        losses.on_delivered(Instant::ZERO + Duration::from_millis(50 * round), Duration::ZERO, 20);
-    }
+    let losses = one_of_forty_lost();
     for (messages, is_lossy, path) in [(30, false, 0), (30, true, 1), (1, true, 0)] {
         let mut bench = with_nothing_to_send(BlockingEstimation::Off, PathOrder::LowestSrtt, 300);
         bench.config.policies.pacing = Pacing::Off;

@@ -37,18 +37,29 @@ impl EarlyAnswers {
         self.chunks.push_back(chunk);
     }
 
+    /// It is unknown what answers the chunk.
+    pub(crate) fn forget(&mut self, tsn: Tsn) {
+        self.chunks.retain(|chunk| chunk.tsn != tsn);
+    }
+
     /// A SACK arrived over the path. Returns the chunk that it answers, unless that may be one that was sent again long after
     /// it. A chunk that moved to another path may have arrived there: answers before `smallest` do not count, and none is
-    /// expected after `longest`.
+    /// expected after `longest`. What is known of the path may come from larger packets, so that if it answers no chunk, an answer may
+    /// come a quarter sooner.
     pub(crate) fn on_sack(
         &self,
         now: Instant,
         (smallest, longest): (Duration, Duration),
         covers: impl Fn(Tsn) -> bool,
     ) -> Option<EarlyChunk> {
-        let may_be = |chunk: &&EarlyChunk| {
-            (smallest..=longest).contains(&now.since(chunk.sent_at)) && covers(chunk.tsn)
+        let may_be = |least: Duration| {
+            let is_due =
+                move |chunk: &EarlyChunk| (least..=longest).contains(&now.since(chunk.sent_at));
+            let covers = &covers;
+            move |chunk: &&EarlyChunk| is_due(chunk) && covers(chunk.tsn)
         };
+        let is_due = self.chunks.iter().any(|chunk| may_be(smallest)(&chunk));
+        let may_be = may_be(if is_due { smallest } else { smallest - smallest / 4 });
         let mut answered = self.chunks.iter().rev().filter(may_be).peekable();
         let latest = answered.peek()?.sent_at;
         let last = answered.find(|chunk| !chunk.is_again)?;
@@ -78,6 +89,8 @@ mod tests {
             ("too soon for those", 149, 3, None, Some((1, 0))),
             ("for what nothing is covered", 160, 0, None, None),
             ("too late for all", 400, 1, None, None),
+            ("a quarter too soon for all", 75, 1, None, Some((1, 0))),
+            ("more than that", 74, 1, None, None),
             ("a copy left soon after them", 180, 3, Some(70), Some((3, 50))),
             ("a copy left long after them", 250, 3, Some(110), None),
         ] {

@@ -121,6 +121,14 @@ impl RttEstimator {
         self.on_sample(sample + self.serialisation());
     }
 
+    /// A round trip of data takes at least so long, on a path that data has not measured.
+    pub(crate) fn on_data_bound(&mut self, least: Duration) {
+        if self.of_data.is_none() && self.srtt().is_none_or(|srtt| srtt < least) {
+            (self.smoothed, self.smallest) = (None, Duration::MAX);
+            self.on_sample(least);
+        }
+    }
+
     /// Smoothed round-trip time of data, and the smallest of full packets, once there is a sample that is not provisional.
     pub(crate) fn of_data(&self) -> Option<(Duration, Duration)> {
         let is_known = self.control() == ControlRtt::Counts || self.of_data.is_some();
@@ -314,6 +322,29 @@ mod tests {
         }
         assert_eq!(rtt.of_data().map(|(_, smallest)| smallest), Some(ms(19)));
         assert_eq!(rtt.smallest(), Some(ms(9)));
+    }
+
+    /// A bound takes the place of what control chunks tell, not of what data does.
+    #[test]
+    fn data_takes_at_least_as_long_as_a_bound() {
+        let ms = Duration::from_millis;
+        let rto = Preset::Rfc9260.policies().rto;
+        let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
+        rtt.on_data_bound(ms(30));
+        assert_eq!(
+            (rtt.srtt(), rtt.smallest()),
+            (Some(ms(30)), Some(ms(30))),
+            "nothing else is known"
+        );
+        rtt.on_control_sample(Instant::ZERO, ms(6));
+        let before = rtt.srtt();
+        rtt.on_data_bound(ms(20));
+        assert_eq!(rtt.srtt(), before, "it is known to take longer");
+        rtt.on_data_bound(ms(50));
+        assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(50)), None));
+        rtt.on_data_sample(Instant::ZERO, ms(40), 1000);
+        rtt.on_data_bound(ms(90));
+        assert_eq!(rtt.of_data(), Some((ms(40), ms(40))), "data has measured it");
     }
 
     #[test]

@@ -96,9 +96,17 @@ struct SilentPath {
     answer: Duration,
 }
 
-struct SilentPaths(SmallVec<[SilentPath; 2]>);
+pub(super) struct SilentPaths(SmallVec<[SilentPath; 2]>);
 
 impl SilentPaths {
+    /// Whether a copy of a chunk of `path` may be what arrived, as far as copies are remembered.
+    pub(super) fn may_have_copied(&self, path: PathId, tsn: Tsn, now: Instant) -> bool {
+        self.0.iter().any(|it| {
+            let copied_at = it.copies.sent_at(tsn).filter(|_| it.id != path);
+            copied_at.is_some_and(|at| now.since(at) >= it.answer)
+        })
+    }
+
     /// Whether a chunk that is acknowledged over its own path may have come as a copy, if it was sent at `sent_at`.
     fn may_have_brought(&self, path: PathId, tsn: Tsn, now: Instant, sent_at: Instant) -> bool {
         self.0.iter().any(|it| {
@@ -216,7 +224,8 @@ impl Transmitter {
                     && !self.peer.may_lack_answer
                     && sack::validate_blocks(cumulative, blocks, next).is_ok() => {}
             Ok(SackVerdict::Stale) => {
-                self.measure_awaited(cx, report, false);
+                let elsewhere = self.silent_paths(cx, arrival);
+                self.measure_awaited(cx, report, &elsewhere, false);
                 return AckOutcome::Stale;
             }
             Err(problem) => return AckOutcome::Refused(problem),
@@ -238,7 +247,7 @@ impl Transmitter {
         let withdrawn = self.take_back(cx, report, source, &delta, &silence);
         self.sample_rtt(cx, news, arrival, &elsewhere);
         let is_news = news.get(arrival.index()).is_some_and(|news| news.chunks > 0);
-        self.measure_awaited(cx, report, is_news);
+        self.measure_awaited(cx, report, &elsewhere, is_news);
         self.order_changes(cx, changes, news);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.is_stale => {
@@ -471,10 +480,16 @@ impl Transmitter {
 
     /// A SACK over the path of a chunk that was acknowledged over another one measures its round trip, even if the SACK
     /// says nothing new.
-    fn measure_awaited(&mut self, cx: &mut SendCx<'_>, report: &Report<'_>, is_news: bool) {
+    fn measure_awaited(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        report: &Report<'_>,
+        elsewhere: &SilentPaths,
+        is_news: bool,
+    ) {
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
         if let Some(early) = path.record.early.take() {
-            return path.measure_early(cx, early, report);
+            return path.measure_early(cx, early, report, elsewhere, is_news);
         }
         let Some(awaited) = path.record.awaited else { return };
         let patience = match awaited.chunk.was_copied {

@@ -5,12 +5,14 @@
 
 use alloc::boxed::Box;
 
+use super::acknowledge::SilentPaths;
 use super::decide::Snapshot;
 use super::packet_builder::PacketBuilder;
 use super::sack::Report;
 use super::send_path::SendPath;
 use super::{SendCx, Transmitter};
 use crate::config::{DataAhead, RttSample};
+use crate::mechanism::copies;
 use crate::mechanism::early_answers::{EarlyAnswers, EarlyChunk};
 use crate::types::{Fate, PathSet};
 use crate::{Duration, Instant, PathId, Tsn};
@@ -123,21 +125,43 @@ impl SendPath {
     pub(super) fn measure_early(
         &mut self,
         cx: &mut SendCx<'_>,
-        early: Box<EarlyAnswers>,
+        mut early: Box<EarlyAnswers>,
         report: &Report<'_>,
+        elsewhere: &SilentPaths,
+        is_news: bool,
     ) {
         if self.rtt.of_data().is_some() {
             return;
         }
         self.record.awaited = None;
         let within = (self.rtt.smallest().unwrap_or_default(), self.rtt.rto());
-        let covers = |tsn| report.covers(tsn);
-        match early.on_sack(cx.now, within, covers) {
+        match early.on_sack(cx.now, within, |tsn| report.covers(tsn)) {
+            Some(chunk) if self.answers_copy(cx.now, &chunk, elsewhere, is_news) => {
+                match is_news {
+                    true => self.rtt.on_data_bound(cx.now.since(chunk.sent_at)),
+                    false => early.forget(chunk.tsn),
+                }
+                self.record.early = Some(early);
+            }
             Some(EarlyChunk { sent_at, flight_bytes, .. }) => {
                 self.sample_rtt(cx.now, cx.probe, sent_at, flight_bytes);
             }
             None => self.record.early = Some(early),
         }
+    }
+
+    /// Whether the SACK may answer a copy of the chunk on another path, and not the chunk: there is one, and the answer comes later than
+    /// control chunks tell. Of two SACKs that cover the chunk, the first, with news, may be the answer to either, and so may the second.
+    fn answers_copy(
+        &self,
+        now: Instant,
+        chunk: &EarlyChunk,
+        elsewhere: &SilentPaths,
+        is_news: bool,
+    ) -> bool {
+        let Some(srtt) = self.rtt.srtt() else { return false };
+        let expected = if is_news { srtt + srtt / 4 } else { srtt * copies::LONGEST_ANSWER };
+        now.since(chunk.sent_at) > expected && elsewhere.may_have_copied(self.id, chunk.tsn, now)
     }
 }
 

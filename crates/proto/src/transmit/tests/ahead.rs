@@ -183,3 +183,37 @@ fn a_copy_that_left_long_after_the_data_is_not_taken_for_it() {
         assert_eq!(bench.samples(), samples, "{copied_after_ms} {covered:?}");
     }
 }
+
+/// Neither path is measured by data; path 0 answered the handshake within 20 ms. Chunk 0 leaves on path 0, and a copy on path 1, which the
+/// peer may not use yet: what comes back over path 0 may answer either. So the first SACK for it is a bound, unless it comes as soon as
+/// control chunks tell, and a second one measures if it comes soon.
+#[test]
+fn a_copy_elsewhere_is_not_taken_for_the_first_chunk_of_a_path() {
+    for (answers, samples, srtt_ms) in [
+        (&[24][..], &[(0, 24)][..], 24),
+        (&[30], &[], 30),
+        (&[30, 70], &[(0, 70)], 70),
+        (&[30, 130], &[], 30),
+    ] {
+        let mut bench = Bench::tuned(Preset::Recommended, 2, |_| {});
+        let before = bench.now;
+        bench.wait(20);
+        let now = bench.now;
+        bench.path(0).sample_control_rtt(now, &mut crate::NoProbe, before);
+        bench.send(1);
+        assert_eq!(bench.sends(), [(0, [0].into()), (1, [0].into())], "a chunk and its copy");
+        bench.trace();
+        let sent_at = bench.now;
+        for after_ms in answers {
+            let passed = bench.now.since(sent_at).as_millis();
+            bench.wait(after_ms - passed);
+            bench.hear(&Answer::of(1));
+        }
+        assert_eq!(bench.samples(), samples, "{answers:?}");
+        assert_eq!(
+            bench.path(0).rtt.srtt().map(|srtt| srtt.as_millis()),
+            Some(srtt_ms),
+            "{answers:?}"
+        );
+    }
+}

@@ -363,8 +363,9 @@ impl Transmitter {
         if size as u64 > self.most_buffer {
             return Err(SendError::MessageTooLarge { size, limit: self.most_buffer as usize });
         }
-        // A buffer that adapts itself holds at least each message.
-        self.enlarge_buffer(size as u64);
+        // A buffer that adapts itself holds at least two of each message, so that the next one does not wait for the last chunk of the
+        // one before.
+        self.enlarge_buffer(2 * size as u64);
         let wanted = self.queue.cost(size);
         if wanted > self.queue.free() {
             self.demand.refuse(wanted);

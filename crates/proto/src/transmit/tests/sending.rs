@@ -329,6 +329,21 @@ fn a_path_that_fills_the_peers_window_pays_too() {
     }
 }
 
+/// The next message does not wait for the last chunk of the one before.
+#[test]
+fn a_buffer_that_adapts_itself_holds_two_of_each_message() {
+    let mut bench = Bench::plain(Preset::Recommended, 1);
+    let size = bench.tx.queue.limit();
+    let whole = bench.tx.most_buffer as usize;
+    assert!(2 * size < bench.tx.most_buffer, "it can grow");
+    for (message, limit) in
+        [(size as usize / 2, size), (size as usize, 2 * size), (whole, bench.tx.most_buffer)]
+    {
+        assert_eq!(bench.tx.reserve(message), Ok(()));
+        assert_eq!(bench.tx.queue.limit(), limit, "{message}");
+    }
+}
+
 /// A second small message has no room in the peer's window, though it has in the packet.
 #[test]
 fn what_follows_in_a_packet_must_fit_into_the_peers_window() {

@@ -221,6 +221,12 @@ fn a_sack_that_should_have_covered_it_proves_that_no_delay_is_the_cause() {
     }
 }
 
+/// The send buffer grows no more. Returns its size, which no message finds free beside another one.
+fn keep_buffer(bench: &mut Bench) -> usize {
+    bench.tx.most_buffer = bench.tx.queue.limit();
+    bench.tx.most_buffer as usize
+}
+
 /// The user met a full buffer, and more follows as soon as it has run: no chunk leaves its path, which would get nothing new
 /// for a round trip then.
 #[test]
@@ -229,7 +235,7 @@ fn a_user_that_was_told_of_room_is_expected_back() {
         config.policies.tail_reinjection = TailReinjection::On;
         config.policies.tail_probe = TailProbes::Off;
     });
-    let most = bench.tx.queue.limit() as usize;
+    let most = keep_buffer(&mut bench);
     bench.send(1);
     assert!(bench.tx.reserve(most).is_err(), "there is no room beside the message");
     bench.path(0).set_cwnd(0, None);
@@ -249,7 +255,7 @@ fn a_user_that_was_told_of_room_is_expected_back() {
 #[test]
 fn a_user_that_was_told_of_room_is_expected_back_for_a_round_trip() {
     let mut bench = bench(400, |_| {});
-    let most = bench.tx.queue.limit() as usize;
+    let most = keep_buffer(&mut bench);
     bench.place(&[0, 0, 0]);
     assert!(bench.tx.reserve(most).is_err(), "there is no room beside the messages");
     assert_eq!(bench.tx.demand_deadline(), None, "it waits for room");
@@ -272,7 +278,7 @@ fn a_user_that_was_told_of_room_is_expected_back_for_a_round_trip() {
 fn once_everything_is_acknowledged_nobody_is_expected_back() {
     let mut bench = bench(400, |_| {});
     bench.place(&[0, 0]);
-    let most = bench.tx.queue.limit() as usize;
+    let most = keep_buffer(&mut bench);
     assert!(bench.tx.reserve(most).is_err());
     assert!(bench.sack(&Answer::of(2)).contains(&"Event(Writable)".into()));
     assert!(bench.tx.is_all_sent());

@@ -16,9 +16,6 @@ use crate::{Duration, Instant, Tsn};
 /// Bytes per second that copies of thin flows may take of a path: some tens of small messages.
 const LEAST_RATE: u64 = 20_000;
 
-/// Fraction of a window per round trip that copies may use, if that is more.
-const PART_OF_WINDOW: u128 = 4;
-
 /// Largest burst in bytes.
 pub(crate) const BURST: u64 = 8000;
 
@@ -101,8 +98,7 @@ impl CopyRoom {
     ) -> Self {
         let second = NANOS_PER_SECOND as u64;
         let window = srtt.map_or(0, |srtt| {
-            let rate = mul_div(cwnd, second, srtt.as_nanos().max(1)) / PART_OF_WINDOW;
-            u64::try_from(rate).unwrap_or(u64::MAX)
+            u64::try_from(mul_div(cwnd, second, srtt.as_nanos().max(1))).unwrap_or(u64::MAX)
         });
         let backlog = |rate: u64| {
             let bytes = mul_div(rate, LONGEST_BACKLOG.as_nanos(), second);

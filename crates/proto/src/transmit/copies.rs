@@ -104,7 +104,7 @@ impl Snapshot<'_> {
         let is_new = chunk.fate == Fate::InFlight
             && !is_copied(chunk)
             && chunk.may_be_retransmitted(self.now);
-        is_new.then(|| self.path_for_copy(chunk, takers))?
+        is_new.then(|| self.path_for_copy(tsn, chunk, takers))?
     }
 
     /// The paths that may take a copy of some chunk: they have room, and belong to a thin flow or were never measured.
@@ -123,12 +123,12 @@ impl Snapshot<'_> {
     }
 
     /// The lowest-RTT path of `takers` that takes a copy of the chunk.
-    fn path_for_copy(&self, chunk: &OutstandingChunk, takers: PathSet) -> Option<PathId> {
+    fn path_for_copy(&self, tsn: Tsn, chunk: &OutstandingChunk, takers: PathSet) -> Option<PathId> {
         // A peer that sends data, too, may answer over the path of that.
         let answers_within = |path: &SendPath| path.rtt.srtt().filter(|_| !self.tx.peer.sends_data);
         let takes = |path: &&SendPath| {
             path.id != chunk.path
-                && (self.is_thin(chunk, path)
+                && (self.is_thin(chunk, path) && !self.moves_to(tsn, path.id)
                     || path.rtt.of_data().is_none()
                         && path.copies().may_measure(
                             self.now,
@@ -138,6 +138,12 @@ impl Snapshot<'_> {
         };
         let takers = self.tx.paths.among(takers).filter(takes);
         takers.min_by_key(|path| (path.rtt.srtt().is_none(), path.rtt.srtt())).map(|path| path.id)
+    }
+
+    /// Whether the chunk will move to the path as soon as that takes it, so that a copy would be one transmission too many.
+    fn moves_to(&self, tsn: Tsn, path: PathId) -> bool {
+        self.tx.reinjects(self.config, self.usable)
+            && self.tx.will_move(tsn, path, self.usable, self.now)
     }
 
     /// Whether the chunk belongs to a thin flow of which the path takes a copy in time.

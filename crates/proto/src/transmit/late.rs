@@ -6,7 +6,7 @@ use super::packet_builder::PacketBuilder;
 use super::send_path::SendPath;
 use super::tail::is_answered_at_once;
 use super::{SendCx, Transmitter};
-use crate::config::{DataCopies, TailReinjection};
+use crate::config::{AssociationConfig, DataCopies, TailReinjection};
 use crate::mechanism::blocking_estimation::expected_rtt;
 use crate::mechanism::copies::{self, CopyAnswer};
 use crate::mechanism::tail_reinjection::{self, LateChunk};
@@ -54,8 +54,24 @@ impl Transmitter {
             }
             from = tsn.next();
         }
-        self.tail_search.advance_to(if found.is_some() { from } else { end });
+        // What was passed before data has measured the path may well arrive earlier there after that.
+        let is_measured = self.paths[fastest].rtt.of_data().is_some();
+        if found.is_some() || is_measured {
+            self.tail_search.advance_to(if found.is_some() { from } else { end });
+        }
         found
+    }
+
+    /// Whether the chunk moves to this path as soon as its congestion window admits that.
+    pub(super) fn will_move(&self, tsn: Tsn, to: PathId, usable: PathSet, now: Instant) -> bool {
+        let Some(fastest) = self.fastest_path(usable, now).filter(|path| path.id == to) else {
+            return false;
+        };
+        let chunk = self.outstanding.get(tsn);
+        let arrives_earlier = |rtt| self.arrives_earlier(chunk, now, to, rtt);
+        !fastest.cwnd_admits()
+            && is_movable(chunk, now)
+            && self.answer_time(fastest, now).is_some_and(arrives_earlier)
     }
 
     /// The lowest of the chunks that are the lowest of their paths, other than this one, and overdue.
@@ -124,7 +140,11 @@ impl Transmitter {
 
     #[inline]
     fn reinjects_at_tail(&self, cx: &SendCx<'_>, usable: PathSet) -> bool {
-        cx.config.policies.tail_reinjection == TailReinjection::On
+        self.reinjects(cx.config, usable)
+    }
+
+    pub(super) fn reinjects(&self, config: &AssociationConfig, usable: PathSet) -> bool {
+        config.policies.tail_reinjection == TailReinjection::On
             && usable.is_several()
             && self.is_all_sent()
     }
@@ -228,16 +248,18 @@ impl Transmitter {
         path.spread_mut().copies.on_left(tsn, sent_at, bytes, answer);
     }
 
-    /// Takes a chunk out of what is outstanding on its path; it moves to `new`. The transmission is still on its way there, so nothing new
-    /// follows for a round trip; its congestion window stays.
+    /// Takes a chunk out of what is outstanding on its path; it moves to `new`. The transmission is still on its way there; if it is late, or
+    /// data has not measured the path, nothing new follows for a round trip. The congestion window stays.
     fn withdraw(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, new: PathId) {
         let chunk = self.outstanding.get(tsn);
         let (old, flight_bytes) = (chunk.path, chunk.flight_bytes);
+        let is_doubtful = self.is_overdue(cx, tsn) || self.paths[old].rtt.of_data().is_none();
         self.leave_behind(cx, old, tsn, new);
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
         path.take_out(tsn, flight_bytes);
         match path.rtt.srtt() {
+            Some(_) if !is_doubtful => {}
             Some(round_trip) => path.new_data_ban.begin(cx.now, round_trip),
             None => path.new_data_ban.lift(),
         }

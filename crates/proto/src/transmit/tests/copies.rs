@@ -5,11 +5,11 @@ use std::vec::Vec;
 use polypath_wire::DataFlags;
 
 use super::*;
-use crate::config::{AssociationConfig, DataAhead, DataCopies, PathOrder, Preset};
+use crate::config::{AssociationConfig, Burst, DataAhead, DataCopies, Pacing, PathOrder, Preset};
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::Sent;
-use crate::{Duration, Instant};
+use crate::{Duration, Instant, PathId};
 
 /// Two paths with windows of nine packets, of which data has measured the first: 40 ms.
 fn bench(tune: impl FnOnce(&mut AssociationConfig)) -> Bench {
@@ -227,15 +227,41 @@ fn messages_of_thin_flows_take_two_paths() {
 fn a_budget_limits_the_copies_of_a_flow() {
     let mut bench = proven(60, |_| {});
     let mut copies = 0;
-    // A full packet each 20 ms, more than the budget pays.
+    // Four full packets each 20 ms, more than the budget pays.
     for round in 0..100_u32 {
-        bench.send(1);
+        bench.send(4);
         copies += bench.flush().iter().filter(|sent| sent.path == 1).count();
         bench.wait(20);
-        bench.sack(&Answer::of(round + 1));
+        bench.sack(&Answer::of(4 * (round + 1)));
     }
-    // 2 s at a quarter of nine packets in 60 ms, and what may leave in one go.
-    assert!((79..=82).contains(&copies), "{copies}");
+    // 2 s at nine packets in 60 ms, and what may leave in one go.
+    assert!((300..=306).contains(&copies), "{copies}");
+}
+
+/// Path 0 takes two packets at a time, and then late chunks of path 1: a copy before that would be one transmission too many.
+#[test]
+fn what_will_move_gets_no_copy() {
+    for (other_ms, copied) in [(400, false), (45, true)] {
+        let mut bench = proven(other_ms, |config| {
+            config.policies.pacing = Pacing::Off;
+            config.policies.burst = Burst::MaxBurst(1);
+        });
+        for path in [1, 0] {
+            let payload = polypath_wire::VirtualPayload { message: 0, offset: 0, len: FULL };
+            let payload = polypath_wire::Payload::Virtual(payload);
+            let message = crate::OutgoingMessage::from_payload(0, payload);
+            let message = crate::OutgoingMessage { path: Some(PathId(path)), ..message };
+            bench.send_message(message, Reliability::Full).1.unwrap();
+        }
+        let sent = bench.flush();
+        let on_first: Vec<u32> = sent
+            .iter()
+            .filter(|sent| sent.path == 0)
+            .flat_map(|sent| sent.chunks.clone())
+            .collect();
+        let expected: &[u32] = if copied { &[1, 0] } else { &[1] };
+        assert_eq!(on_first, expected, "{other_ms} ms");
+    }
 }
 
 /// A message that comes next must not wait behind copies.

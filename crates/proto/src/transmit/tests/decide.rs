@@ -387,19 +387,25 @@ fn the_last_chunks_leave_a_path_where_they_are_late() {
 
 #[test]
 fn a_path_that_a_late_chunk_leaves_takes_no_new_data_for_a_round_trip() {
-    let mut bench = tail(20, TailReinjection::On);
-    let cwnd = bench.path(1).congestion.cwnd;
-    let decision = bench.decide().unwrap();
-    let sent = bench.fill(&decision);
-    assert_eq!((sent.path, &sent.chunks[..]), (0, &[0][..]));
-    assert_eq!(crate::transmit::testing::told(&sent.effects), ["Emptied(PathId(1))"]);
-    assert_eq!(bench.flights(), [CHUNK, 0]);
-    let until = bench.now + Duration::from_millis(400);
-    assert_eq!(bench.path(1).new_data_ban.ends_at(), Some(until));
-    assert_eq!(bench.path(1).congestion.cwnd, cwnd);
-    assert_eq!(bench.t3(1), None);
-    assert!(bench.t3(0).is_some());
-    assert_eq!(bench.decide(), None, "it does not move twice");
+    for (what, waits_ms, is_banned) in
+        [("only another path is faster", 0, false), ("it is overdue, and may be lost", 700, true)]
+    {
+        let mut bench = tail(20, TailReinjection::On);
+        bench.wait(waits_ms);
+        let cwnd = bench.path(1).congestion.cwnd;
+        let decision = bench.decide().unwrap();
+        let sent = bench.fill(&decision);
+        assert_eq!((sent.path, &sent.chunks[..]), (0, &[0][..]), "{what}");
+        assert_eq!(crate::transmit::testing::told(&sent.effects), ["Emptied(PathId(1))"], "{what}");
+        assert_eq!(bench.flights(), [CHUNK, 0], "{what}");
+        let until = bench.now + Duration::from_millis(400);
+        let expected = is_banned.then_some(until);
+        assert_eq!(bench.path(1).new_data_ban.ends_at(), expected, "{what}");
+        assert_eq!(bench.path(1).congestion.cwnd, cwnd, "{what}");
+        assert_eq!(bench.t3(1), None, "{what}");
+        assert!(bench.t3(0).is_some(), "{what}");
+        assert_eq!(bench.decide(), None, "it does not move twice: {what}");
+    }
 }
 
 #[test]

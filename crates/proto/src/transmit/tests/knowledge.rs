@@ -90,6 +90,27 @@ fn the_search_returns_to_the_lowest_chunk_that_is_overdue() {
     assert_eq!(bench.choice(), Some((0, What::Late(tsn(1)))), "now they are overdue");
 }
 
+/// Control chunks took 20 ms on path 0 and 40 on path 1, which tells little of data.
+#[test]
+fn the_search_begins_anew_once_data_has_measured_the_fastest_path() {
+    let mut bench = Bench::tuned(Preset::Recommended, 2, |config| {
+        config.policies.data_copies = DataCopies::Off;
+        config.policies.tail_probe = TailProbes::Off;
+    });
+    let before = bench.now;
+    for (id, ms) in [(0, 20), (1, 20)] {
+        bench.wait(ms);
+        let now = bench.now;
+        bench.path(id).sample_control_rtt(now, &mut crate::NoProbe, before);
+    }
+    put(&mut bench, &[1]);
+    assert_eq!(bench.choice(), None, "either may be the faster one");
+    let sent_at = bench.now - Duration::from_millis(22);
+    let now = bench.now;
+    bench.path(0).sample_rtt(now, &mut crate::NoProbe, sent_at, FULL);
+    assert_eq!(bench.choice(), Some((0, What::Late(tsn(0)))));
+}
+
 #[test]
 fn what_may_not_be_sent_again_does_not_move_at_the_tail() {
     type Change = fn(&mut Bench);

@@ -209,8 +209,42 @@ test_usrsctp_source() {
     echoed client 7
 }
 
+# The function tests of lksctp-tools from Debian's source package, those that do not depend on how soon the peer answers
+# (docs/sockets-api.md has the others). The package lists are read into a folder of their own; apt verifies what it fetches.
+needs_lksctp_functions=(apt-get cc dpkg-source)
+test_lksctp_functions() {
+    local sources=$work/lksctp codename name
+    codename=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+    mkdir -p "$sources"/{lists/partial,cache/archives/partial,parts,programs}
+    printf 'Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: %s\nComponents: main\nSigned-By: %s\n' \
+        "$codename" /usr/share/keyrings/debian-archive-keyring.gpg > "$sources/parts/source.sources"
+    local apt=(apt-get -qq -o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$sources/parts"
+        -o "Dir::State::Lists=$sources/lists" -o "Dir::Cache=$sources/cache" -o "APT::Sandbox::User=$(id -un)")
+    (cd "$sources" && "${apt[@]}" update && "${apt[@]}" source lksctp-tools) > "$work/fetched" 2>&1 ||
+        skip programs "the source package of lksctp-tools cannot be fetched: $(tail -n 1 "$work/fetched")"
+    cd "$sources"/lksctp-tools-*/src
+    local names=(1_to_1_accept_close 1_to_1_addrs 1_to_1_connect 1_to_1_events 1_to_1_initmsg_connect 1_to_1_recvfrom
+        1_to_1_recvmsg 1_to_1_rtoinfo 1_to_1_sendto 1_to_1_shutdown 1_to_1_socket_bind_listen 1_to_1_threads autoclose basic
+        fragments getname inaddr_any recvmsg sctp_sendvrecvv sockopt tcp_style
+        basic_v6 fragments_v6 getname_v6 inaddr_any_v6 sctp_sendvrecvv_v6 sockopt_v6 tcp_style_v6)
+    for name in "${names[@]}"; do
+        local family=()
+        [[ $name != *_v6 ]] || family=(-DTEST_V6=1)
+        cc -w "${family[@]}" -DHAVE_SCTP_SENDV -Itestlib -o "$sources/programs/$name" "func_tests/test_${name%_v6}.c" testlib/sctputil.c -lsctp -lpthread
+    done
+    local wrong=()
+    for name in "${names[@]}"; do
+        if ! timeout 30 "${with[@]}" "$sources/programs/$name" > "$work/$name.log" 2>&1; then
+            wrong+=("$name")
+            tail -n 3 "$work/$name.log"
+        fi
+    done
+    say "function tests of lksctp-tools: $((${#names[@]} - ${#wrong[@]})) of ${#names[@]} pass"
+    [[ ${#wrong[@]} == 0 ]]
+}
+
 passed=0 failed=0 skipped=0
-all=(sctp_darn netperfmeter freediameter osmocom erlang java go pysctp ncat usrsctp usrsctp_conn usrsctp_source)
+all=(sctp_darn netperfmeter freediameter osmocom erlang java go pysctp ncat usrsctp usrsctp_conn usrsctp_source lksctp_functions)
 [[ $# == 0 ]] || all=("$@")
 for name in "${all[@]}"; do
     declare -n needs=needs_$name

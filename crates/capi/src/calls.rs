@@ -4,13 +4,13 @@ use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
 use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use polypath_sockets::address;
 use polypath_sockets::control::Operation;
-use polypath_sockets::frame::{Head, Kind};
+use polypath_sockets::frame::{Head, Kind, shut};
 use polypath_sockets::init::InitMessage;
 
 use crate::client;
 use crate::connecting::{begin, ensure_connected, fill_up};
 use crate::descriptors::close;
-use crate::fault::{Fault, Outcome, returned};
+use crate::fault::{Fault, Outcome, failed, returned};
 use crate::frames::send_frame;
 use crate::info::write_address;
 use crate::memory;
@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_i
         // SAFETY: the arguments are the caller's.
         return unsafe { real::socket(domain, kind, protocol) };
     }
-    returned(client::open(domain, style, kind & TYPE_FLAGS))
+    returned(|| client::open(domain, style, kind & TYPE_FLAGS))
 }
 
 #[unsafe(no_mangle)]
@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C" fn bind(
         let address = address_at(address, length)?.ok_or(Fault(libc::EINVAL))?;
         client::ask(Operation::Bind, socket, (0, 0), &client::packed(&[address]))
     };
-    returned(attempt().map(|_| 0))
+    returned(|| attempt().map(|_| 0))
 }
 
 #[unsafe(no_mangle)]
@@ -66,15 +66,16 @@ pub(crate) unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::listen(fd, backlog) };
     };
-    let listening = client::ask(Operation::Listen, socket, (backlog, 0), &[]);
-    returned(listening.map(|_| {
+    let attempt = || {
+        client::ask(Operation::Listen, socket, (backlog, 0), &[])?;
         if socket.is_one_to_one() && !socket.is_listening() {
             // A program that waits for what can be written hears nothing of a socket that listens.
             fill_up(fd);
         }
         socket.note_listening();
-        0
-    }))
+        Ok(0)
+    };
+    returned(attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -85,7 +86,7 @@ pub(crate) unsafe extern "C" fn accept(
 ) -> c_int {
     match Sctp::of(fd) {
         // SAFETY: the caller vouches for address and length.
-        Some(socket) => returned(unsafe { take_accepted(socket, address, length, 0) }),
+        Some(socket) => returned(|| unsafe { take_accepted(socket, address, length, 0) }),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::accept(fd, address, length) },
     }
@@ -99,9 +100,9 @@ unsafe extern "C" fn accept4(
     flags: c_int,
 ) -> c_int {
     match Sctp::of(fd) {
-        Some(_) if flags & !TYPE_FLAGS != 0 => returned(Err(Fault(libc::EINVAL))),
+        Some(_) if flags & !TYPE_FLAGS != 0 => failed(Fault(libc::EINVAL)),
         // SAFETY: the caller vouches for address and length.
-        Some(socket) => returned(unsafe { take_accepted(socket, address, length, flags) }),
+        Some(socket) => returned(|| unsafe { take_accepted(socket, address, length, flags) }),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::accept4(fd, address, length, flags) },
     }
@@ -138,7 +139,10 @@ unsafe fn take_accepted(
     let fd = client::take(fd, flags)?;
     if let Some(accepted) = Sctp::of(fd) {
         accepted.note_connected();
+        accepted.note_unfragmented(head.wanted);
     }
+    // Another association may wait now. If it cannot be sent, the socket is about to end.
+    let _ = send_frame(fd, &Head::of(Kind::Taken), &[], libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
     write_address(socket, head.peer, address, length).inspect_err(|_| {
         // SAFETY: the descriptor is ours, and nobody else knows it.
         unsafe { close(fd) };
@@ -160,7 +164,7 @@ pub(crate) unsafe extern "C" fn connect(
         let address = address_at(address, length)?.ok_or(Fault(libc::EINVAL))?;
         begin(socket, &[address], InitMessage::default())
     };
-    returned(attempt().map(|_| 0))
+    returned(|| attempt().map(|_| 0))
 }
 
 #[unsafe(no_mangle)]
@@ -171,19 +175,29 @@ pub(crate) unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     };
     let attempt = || match how {
         _ if !socket.is_one_to_one() => Err(Fault(libc::EOPNOTSUPP)),
-        // What still comes is read by nobody, which SCTP cannot tell its peer.
-        libc::SHUT_RD => Ok(0),
+        libc::SHUT_RD if socket.is_listening() => Ok(0),
         libc::SHUT_WR | libc::SHUT_RDWR if socket.is_listening() => {
             client::ask(Operation::Listen, socket, (0, 0), &[]).map(|_| 0)
         }
-        libc::SHUT_WR | libc::SHUT_RDWR => {
-            ensure_connected(socket, &[], InitMessage::default())
-                .map_err(|_| Fault(libc::ENOTCONN))?;
-            send_frame(fd, &Head::of(Kind::Shutdown), &[], 0).map(|()| 0)
-        }
+        libc::SHUT_RD => end_directions(socket, shut::READ),
+        libc::SHUT_WR => end_directions(socket, shut::WRITE),
+        libc::SHUT_RDWR => end_directions(socket, shut::READ | shut::WRITE),
         _ => Err(Fault(libc::EINVAL)),
     };
-    returned(attempt())
+    returned(attempt)
+}
+
+/// Shuts down a one-to-one socket that is connected.
+fn end_directions(socket: Sctp, directions: u32) -> Outcome<c_int> {
+    ensure_connected(socket, &[], InitMessage::default()).map_err(|_| Fault(libc::ENOTCONN))?;
+    send_frame(socket.fd, &Head { value: directions, ..Head::of(Kind::Shutdown) }, &[], 0)?;
+    if directions & shut::READ != 0 {
+        // What still comes is read by nobody, which SCTP cannot tell its peer. The service may not have read of it yet.
+        socket.note_read_shut();
+        // SAFETY: the arguments are numbers.
+        unsafe { real::shutdown(socket.fd, libc::SHUT_RD) };
+    }
+    Ok(0)
 }
 
 #[unsafe(no_mangle)]
@@ -194,7 +208,7 @@ unsafe extern "C" fn getsockname(
 ) -> c_int {
     match Sctp::of(fd) {
         // SAFETY: the caller vouches for address and length.
-        Some(socket) => returned(unsafe { name(Operation::LocalName, socket, address, length) }),
+        Some(socket) => returned(|| unsafe { name(Operation::LocalName, socket, address, length) }),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::getsockname(fd, address, length) },
     }
@@ -208,7 +222,7 @@ unsafe extern "C" fn getpeername(
 ) -> c_int {
     match Sctp::of(fd) {
         // SAFETY: the caller vouches for address and length.
-        Some(socket) => returned(unsafe { name(Operation::PeerName, socket, address, length) }),
+        Some(socket) => returned(|| unsafe { name(Operation::PeerName, socket, address, length) }),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::getpeername(fd, address, length) },
     }
@@ -272,10 +286,11 @@ pub(crate) unsafe extern "C" fn setsockopt(
         let reply = client::ask(Operation::SetOption, socket, (level, number), &value)?;
         if let Ok(wanted) = u8::try_from(reply.value) {
             socket.note_wanted(wanted);
+            socket.note_unfragmented(wanted);
         }
         Ok(0)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 /// The room that a program says there is.
@@ -312,7 +327,7 @@ pub(crate) unsafe extern "C" fn getsockopt(
         return unsafe { real::getsockopt(fd, level, number, value, length) };
     };
     // SAFETY: the caller vouches for value and length.
-    returned(unsafe { get_option(socket, (level, number), value, length) })
+    returned(|| unsafe { get_option(socket, (level, number), value, length) })
 }
 
 /// # Safety
@@ -396,11 +411,11 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -
     match Sctp::of(fd) {
         Some(socket) if request == libc::FIONREAD as c_ulong => {
             if socket.is_listening() && socket.is_one_to_one() {
-                return returned(Err(Fault(libc::EINVAL)));
+                return failed(Fault(libc::EINVAL));
             }
             let waiting = receiving::peek(socket).map_or(0, |(_, bytes)| bytes);
             let waiting = (waiting as c_int).to_ne_bytes();
-            returned(memory::copy_out(&waiting, argument).map(|()| 0))
+            returned(|| memory::copy_out(&waiting, argument).map(|()| 0))
         }
         // SAFETY: the arguments are the caller's.
         _ => unsafe { real::ioctl(fd, request, argument) },

@@ -67,7 +67,8 @@ pub(crate) fn fill_up(fd: c_int) {
     let _ = send_frame(fd, &Head::of(Kind::Filler), &[part], libc::MSG_DONTWAIT);
 }
 
-fn is_nonblocking(fd: c_int) -> bool {
+/// Whether calls on a descriptor do not wait.
+pub(crate) fn is_nonblocking(fd: c_int) -> bool {
     // SAFETY: this command takes no pointer.
     unsafe { real::fcntl(fd, libc::F_GETFL, std::ptr::null_mut()) & libc::O_NONBLOCK != 0 }
 }

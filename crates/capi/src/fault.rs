@@ -16,11 +16,39 @@ impl Fault {
 /// Result of a call.
 pub(crate) type Outcome<T> = Result<T, Fault>;
 
-/// What a C function returns for it.
-pub(crate) fn returned<T: From<i8>>(outcome: Outcome<T>) -> T {
-    outcome.unwrap_or_else(|fault| {
-        // SAFETY: the C library gives a valid pointer to the number of this thread.
-        unsafe { *libc::__errno_location() = fault.0 };
-        T::from(-1)
-    })
+/// What a C function returns that attempts this. As with system calls, `errno` stays what it was if the call succeeds, whatever failed on the
+/// way.
+pub(crate) fn returned<T: From<i8>>(attempt: impl FnOnce() -> Outcome<T>) -> T {
+    let before = number();
+    match attempt() {
+        Ok(value) => {
+            set_number(before);
+            value
+        }
+        Err(fault) => failed(fault),
+    }
+}
+
+/// Does something that leaves `errno` as it was.
+pub(crate) fn quietly<T>(act: impl FnOnce() -> T) -> T {
+    let before = number();
+    let done = act();
+    set_number(before);
+    done
+}
+
+/// What a C function returns that fails.
+pub(crate) fn failed<T: From<i8>>(fault: Fault) -> T {
+    set_number(fault.0);
+    T::from(-1)
+}
+
+fn number() -> c_int {
+    // SAFETY: the C library gives a valid pointer to the number of this thread.
+    unsafe { *libc::__errno_location() }
+}
+
+fn set_number(number: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = number };
 }

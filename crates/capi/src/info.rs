@@ -14,23 +14,35 @@ use crate::memory;
 use crate::receiving::Received;
 use crate::table::Sctp;
 
-/// Ancillary data of a message, as the program has asked for it, in the form of `msg_control`.
-pub(crate) fn ancillary_of(received: &Received) -> Vec<u8> {
+/// Ancillary data of a message, as the program has asked for it, in the form and the order of Linux, an item each.
+fn ancillary_of(received: &Received) -> Vec<Vec<u8>> {
     let head = &received.head;
     let mut all = Vec::new();
     if head.kind != Kind::Data {
         return all;
     }
-    if head.wanted & wanted::SNDRCV != 0 {
-        push_item(&mut all, ancillary::SNDRCV, &sndrcvinfo(head));
+    if let Some(next) = received.next.as_ref().map(nxtinfo) {
+        all.push(item(ancillary::NXTINFO, &next));
     }
     if head.wanted & wanted::RCVINFO != 0 {
-        push_item(&mut all, ancillary::RCVINFO, &rcvinfo(head));
+        all.push(item(ancillary::RCVINFO, &rcvinfo(head)));
     }
-    if let Some(next) = received.next.as_ref().map(nxtinfo) {
-        push_item(&mut all, ancillary::NXTINFO, &next);
+    if head.wanted & wanted::SNDRCV != 0 {
+        all.push(item(ancillary::SNDRCV, &sndrcvinfo(head)));
     }
     all
+}
+
+/// The first items, as far as there is room for whole ones; whether these are all.
+fn within(room: usize, all: &[Vec<u8>]) -> (Vec<u8>, bool) {
+    let mut fit = Vec::new();
+    for item in all {
+        if fit.len() + item.len() > room {
+            return (fit, false);
+        }
+        fit.extend_from_slice(item);
+    }
+    (fit, true)
 }
 
 /// `struct sctp_sndrcvinfo`.
@@ -58,15 +70,15 @@ pub(crate) fn nxtinfo((next, bytes): &(Head, usize)) -> Vec<u8> {
 }
 
 /// An item with its header, and zeros up to the next one.
-fn push_item(all: &mut Vec<u8>, kind: c_int, data: &[u8]) {
+fn item(kind: c_int, data: &[u8]) -> Vec<u8> {
     let header = size_of::<libc::cmsghdr>();
-    let item = Building::new()
+    Building::new()
         .u64((header + data.len()) as u64)
         .i32(IPPROTO_SCTP)
         .i32(kind)
         .bytes(data)
-        .padded(header + data.len().next_multiple_of(size_of::<usize>()));
-    all.extend_from_slice(&item.0);
+        .padded(header + data.len().next_multiple_of(size_of::<usize>()))
+        .0
 }
 
 /// Writes what was received beside the buffers where the program's `struct msghdr` says, and into it.
@@ -78,11 +90,11 @@ pub(crate) fn fill(
     let mut flags = received.map_or(0, |received| received.flags);
     let peer = received.and_then(|received| received.head.peer);
     let name = peer.map(|peer| address::written(peer, socket.is_ipv6())).unwrap_or_default();
-    let mut items = received.map(ancillary_of).unwrap_or_default();
+    let items = received.map(ancillary_of).unwrap_or_default();
     let room = if asked.msg_control.is_null() { 0 } else { asked.msg_controllen };
-    if items.len() > room {
+    let (items, are_all) = within(room, &items);
+    if !are_all {
         flags |= libc::MSG_CTRUNC;
-        items.clear();
     }
     let [flags, length] = [flags.to_ne_bytes(), (name.len() as socklen_t).to_ne_bytes()];
     let control = items.len().to_ne_bytes();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::fault::{Fault, Outcome, returned};
+use crate::fault::{Fault, Outcome, failed, quietly, returned};
 use crate::info::{self, write_address};
 use crate::memory;
 use crate::messages::{self, Letter, address_at};
@@ -33,13 +33,16 @@ fn part(buffer: *const c_void, count: size_t) -> iovec {
 
 /// Sends; a broken association gives `SIGPIPE` unless the program does not want that, as the system does it.
 fn sent(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int) -> ssize_t {
-    let fits = letter.ensure_fits(socket);
-    let outcome = fits.and_then(|()| messages::send(socket, letter, parts, flags));
-    if outcome == Err(Fault(libc::EPIPE)) && flags & libc::MSG_NOSIGNAL == 0 {
-        // SAFETY: raising a signal is safe; the kernel has done it already if the descriptor was the reason.
-        unsafe { libc::raise(libc::SIGPIPE) };
-    }
-    returned(outcome.map(|bytes| bytes as ssize_t))
+    let attempt = || {
+        letter.ensure_fits(socket)?;
+        messages::send(socket, letter, parts, flags).inspect_err(|fault| {
+            if *fault == Fault(libc::EPIPE) && flags & libc::MSG_NOSIGNAL == 0 {
+                // SAFETY: raising a signal is safe; the kernel has done it already if the descriptor was the reason.
+                unsafe { libc::raise(libc::SIGPIPE) };
+            }
+        })
+    };
+    returned(|| attempt().map(|bytes| bytes as ssize_t))
 }
 
 /// # Safety
@@ -47,8 +50,8 @@ fn sent(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int) -> ssize_t
 /// The buffers must be writable.
 unsafe fn got(socket: Sctp, parts: &[iovec], flags: c_int) -> ssize_t {
     // SAFETY: the caller vouches for the buffers.
-    let received = unsafe { receiving::receive(socket, parts, flags) };
-    returned(received.map(|received| received.map_or(0, |received| received.bytes as ssize_t)))
+    let attempt = || unsafe { receiving::receive_if_connected(socket, parts, flags) };
+    returned(|| attempt().map(|received| received.map_or(0, |received| received.bytes as ssize_t)))
 }
 
 #[unsafe(no_mangle)]
@@ -68,7 +71,7 @@ unsafe extern "C" fn writev(fd: c_int, vector: *const iovec, count: c_int) -> ss
     };
     match parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) {
         Ok(parts) => sent(socket, &Letter::plain(), &parts, 0),
-        Err(fault) => returned(Err(fault)),
+        Err(fault) => failed(fault),
     }
 }
 
@@ -105,7 +108,7 @@ unsafe extern "C" fn sendto(
             letter.head.peer = peer;
             sent(socket, &letter, &[part(buffer, count)], flags)
         }
-        Err(fault) => returned(Err(fault)),
+        Err(fault) => failed(fault),
     }
 }
 
@@ -121,7 +124,7 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
     });
     match read {
         Ok((letter, parts)) => sent(socket, &letter, &parts, flags),
-        Err(fault) => returned(Err(fault)),
+        Err(fault) => failed(fault),
     }
 }
 
@@ -144,7 +147,7 @@ unsafe extern "C" fn readv(fd: c_int, vector: *const iovec, count: c_int) -> ssi
     match parts(vector, usize::try_from(count).unwrap_or(usize::MAX)) {
         // SAFETY: the caller vouches for the buffers.
         Ok(parts) => unsafe { got(socket, &parts, 0) },
-        Err(fault) => returned(Err(fault)),
+        Err(fault) => failed(fault),
     }
 }
 
@@ -171,13 +174,15 @@ unsafe extern "C" fn recvfrom(
         // SAFETY: the arguments are the caller's.
         return unsafe { real::recvfrom(fd, buffer, count, flags, address, length) };
     };
-    // SAFETY: the caller vouches for buffer, address and length.
-    let received = unsafe { receiving::receive(socket, &[part(buffer, count)], flags) };
-    returned(received.and_then(|received| {
+    let attempt = || {
+        let parts = [part(buffer, count)];
+        // SAFETY: the caller vouches for buffer, address and length.
+        let received = unsafe { receiving::receive_if_connected(socket, &parts, flags) }?;
         let peer = received.as_ref().and_then(|received| received.head.peer);
         write_address(socket, peer, address, length)?;
         Ok(received.map_or(0, |received| received.bytes as ssize_t))
-    }))
+    };
+    returned(attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -187,7 +192,7 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
         let result = unsafe { real::recvmsg(fd, message, flags) };
         if result >= 0 {
             // SAFETY: the kernel has filled the message.
-            unsafe { learn_passed(message) };
+            quietly(|| unsafe { learn_passed(message) });
         }
         return result;
     };
@@ -195,11 +200,11 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
         let asked = header(message)?;
         let parts = parts(asked.msg_iov, asked.msg_iovlen)?;
         // SAFETY: the caller vouches for the buffers.
-        let received = unsafe { receiving::receive(socket, &parts, flags) }?;
+        let received = unsafe { receiving::receive_if_connected(socket, &parts, flags) }?;
         info::fill(socket, (message, &asked), received.as_ref())?;
         Ok(received.map_or(0, |received| received.bytes as ssize_t))
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 /// Descriptors that another process has handed over may be sockets of ours.
@@ -308,7 +313,7 @@ unsafe extern "C" fn sendfile(
     count: size_t,
 ) -> ssize_t {
     match Sctp::of(to) {
-        Some(_) => returned(Err(Fault(libc::EINVAL))),
+        Some(_) => failed(Fault(libc::EINVAL)),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::sendfile(to, from, place, count) },
     }
@@ -322,7 +327,7 @@ unsafe extern "C" fn sendfile64(
     count: size_t,
 ) -> ssize_t {
     match Sctp::of(to) {
-        Some(_) => returned(Err(Fault(libc::EINVAL))),
+        Some(_) => failed(Fault(libc::EINVAL)),
         // SAFETY: the arguments are the caller's.
         None => unsafe { real::sendfile64(to, from, place, count) },
     }

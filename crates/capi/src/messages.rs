@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use libc::{c_int, cmsghdr, iovec, msghdr};
 use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, ancillary, flag, socket_option};
 use polypath_sockets::address;
-use polypath_sockets::control::{Abort, Operation};
+use polypath_sockets::control::{Abort, Operation, outlook};
 use polypath_sockets::frame::{Head, Kind, MAX_MESSAGE_BYTES, MAX_PIECE_BYTES, wanted};
 use polypath_sockets::init::InitMessage;
 use polypath_sockets::layout::Fields;
@@ -18,6 +18,10 @@ use crate::frames::{send_frame, send_large};
 use crate::memory;
 use crate::peers;
 use crate::table::Sctp;
+
+/// Messages of so many bytes fit into a packet of any path, so that the service is not asked about them. Where `SCTP_MAXSEG` is less, they
+/// come back (`SCTP_SEND_FAILED`).
+const LEAST_LIMIT: usize = 128;
 
 /// Flags of a call that mean the same to the descriptor.
 pub(crate) const PASSED_FLAGS: c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
@@ -68,6 +72,9 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
     if socket.is_one_to_one() && !socket.is_connected() {
         connecting::ensure_connected(socket, &letter.peers(), head.init)?;
     }
+    if !socket.is_one_to_one() && head.peer.is_none() && head.flags & flag::SENDALL == 0 {
+        ensure_association(socket, head.association)?;
+    }
     let stranger = head.peer.filter(|peer| {
         let may_begin = !socket.is_one_to_one() && head.association == 0;
         let ends = head.flags & (flag::EOF | flag::ABORT) != 0;
@@ -86,7 +93,14 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
         client::ask(Operation::CheckKey, socket, (head.association, key.into()), &peer)?;
     }
     if head.flags & flag::ABORT != 0 {
-        return abort(socket, head, parts).map(|()| bytes);
+        abort(socket, head, parts)?;
+        note_end(socket, head);
+        return Ok(bytes);
+    }
+    if bytes > LEAST_LIMIT && socket.is_unfragmented() {
+        let peer = client::packed(head.peer.as_slice());
+        let size = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+        client::ask(Operation::CheckSize, socket, (head.association, size), &peer)?;
     }
     let flags = flags & PASSED_FLAGS;
     if bytes <= MAX_PIECE_BYTES {
@@ -99,7 +113,30 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
     if begins && flags & libc::MSG_DONTWAIT == 0 {
         connecting::wait(socket);
     }
+    if head.flags & flag::EOF != 0 {
+        note_end(socket, head);
+    } else if begins {
+        socket.note_connected();
+    }
     Ok(bytes)
+}
+
+/// The association of the message ends by it.
+fn note_end(socket: Sctp, head: &Head) {
+    socket.note_end();
+    peers::forget_association(socket.id, head.association);
+}
+
+/// A message goes to an association only if the socket has it; this is asked once.
+fn ensure_association(socket: Sctp, association: c_int) -> Outcome<()> {
+    if peers::knows_association(socket.id, association) {
+        return Ok(());
+    }
+    match client::ask(Operation::Outlook, socket, (0, association), &[])?.value {
+        outlook::OPEN => peers::note_association(socket.id, association),
+        _ => return Err(Fault(libc::EPIPE)),
+    }
+    Ok(())
 }
 
 impl Letter {

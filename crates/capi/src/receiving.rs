@@ -10,13 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libc::{c_int, iovec, msghdr};
-use polypath_sockets::abi::MSG_NOTIFICATION;
+use polypath_sockets::abi::{MSG_NOTIFICATION, notification};
 use polypath_sockets::annex;
+use polypath_sockets::control::{Operation, outlook};
 use polypath_sockets::frame::{HEAD_BYTES, Head, Kind, MAX_PIECE_BYTES, wanted};
+use polypath_sockets::layout::Fields;
 
+use crate::client;
+use crate::connecting;
 use crate::fault::{Fault, Outcome};
 use crate::frames::{MAX_PARTS, behind};
 use crate::messages::PASSED_FLAGS;
+use crate::peers;
 use crate::places;
 use crate::real;
 use crate::table::Sctp;
@@ -91,6 +96,61 @@ fn keep_rest(fd: c_int, rest: Rest) {
     }
 }
 
+/// Receives as [`receive`] does, but where nothing can come, the call fails with `ENOTCONN` instead of waiting, or of reading an end that nobody
+/// has sent. Calls that do not wait are as they would be otherwise.
+///
+/// # Safety
+///
+/// As of [`receive`].
+pub(crate) unsafe fn receive_if_connected(
+    socket: Sctp,
+    parts: &[iovec],
+    flags: c_int,
+) -> Outcome<Option<Received>> {
+    let alone = Fault(libc::ENOTCONN);
+    let waits = || flags & libc::MSG_DONTWAIT == 0 && !connecting::is_nonblocking(socket.fd);
+    let is_empty = || matches!(look(socket.fd, libc::MSG_DONTWAIT), Err(Fault(libc::EAGAIN)));
+    let may_be_alone = !socket.is_connected() && !socket.is_listening();
+    if may_be_alone && !has_rest(socket.fd) && is_empty() && waits() {
+        match outlook(socket, false) {
+            // It may have come before the question.
+            Some(outlook::ALONE) if is_empty() => return Err(alone),
+            Some(outlook::OPEN) if !socket.is_one_to_one() => socket.note_connected(),
+            _ => {}
+        }
+    }
+    // SAFETY: the caller vouches for the buffers.
+    let received = unsafe { receive(socket, parts, flags) }?;
+    let is_over = received.is_none() && !socket.is_read_shut() && waits();
+    if is_over && outlook(socket, true) == Some(outlook::ALONE) {
+        return Err(alone);
+    }
+    Ok(received)
+}
+
+/// Bytes of a `struct sctp_assoc_change` that matter here.
+const CHANGE_BYTES: usize = 20;
+
+/// Learns from a notification whether an association has ended.
+fn note_end(socket: Sctp, told: &[u8]) {
+    /// `SCTP_COMM_UP` and `SCTP_RESTART`.
+    const LIVING: [u16; 2] = [0, 2];
+    let told = Fields(told);
+    let changes = told.u16(0) == Some(notification::ASSOC_CHANGE);
+    if changes && told.u16(8).is_some_and(|state| !LIVING.contains(&state)) {
+        // It may have been the last one.
+        socket.note_end();
+        if let Some(association) = told.i32(16) {
+            peers::forget_association(socket.id, association);
+        }
+    }
+}
+
+/// What a program can expect that reads, unless the service is gone.
+fn outlook(socket: Sctp, is_over: bool) -> Option<i32> {
+    client::ask(Operation::Outlook, socket, (is_over.into(), 0), &[]).ok().map(|reply| reply.value)
+}
+
 /// Receives into the program's buffers.
 ///
 /// # Safety
@@ -144,6 +204,10 @@ pub(crate) unsafe fn receive(
         }
         head.wanted = socket.wanted().unwrap_or(head.wanted);
         let ends = head.ends && place + bytes == whole;
+        if head.kind == Kind::Notification && place == 0 && !socket.is_one_to_one() {
+            // SAFETY: so many bytes were written there.
+            note_end(socket, &unsafe { gathered(parts, bytes.min(CHANGE_BYTES)) });
+        }
         return Ok(Some(finished(socket, head, bytes, ends)));
     }
 }

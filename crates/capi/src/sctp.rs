@@ -88,7 +88,7 @@ pub(crate) unsafe extern "C" fn sctp_bindx(
         let mode = mode as c_int + 1;
         client::ask(Operation::Bind, socket, (mode, 0), &client::packed(&all))
     };
-    returned(attempt().map(|_| 0))
+    returned(|| attempt().map(|_| 0))
 }
 
 #[unsafe(no_mangle)]
@@ -109,12 +109,12 @@ unsafe extern "C" fn sctp_connectx(
         }
         Ok(0)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sctp_peeloff(fd: c_int, association: c_int) -> c_int {
-    returned(socket_of(fd).and_then(|socket| peeling::peel_off(socket, association, 0)))
+    returned(|| socket_of(fd).and_then(|socket| peeling::peel_off(socket, association, 0)))
 }
 
 #[unsafe(no_mangle)]
@@ -124,7 +124,7 @@ unsafe extern "C" fn sctp_peeloff_flags(fd: c_int, association: c_int, flags: c_
         0 => peeling::peel_off(socket_of(fd)?, association, flags),
         _ => Err(Fault(libc::EINVAL)),
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -148,7 +148,7 @@ unsafe extern "C" fn sctp_opt_info(
             calls::get_option(socket, (IPPROTO_SCTP, number), value, length)
         }
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 /// Whether the structure of an option begins with an association.
@@ -180,7 +180,7 @@ pub(crate) unsafe extern "C" fn sctp_getpaddrs(
     list: *mut *mut sockaddr,
 ) -> c_int {
     // SAFETY: the caller vouches for room for a pointer.
-    returned(unsafe { listed(fd, option::GET_PEER_ADDRS, association, list) })
+    returned(|| unsafe { listed(fd, option::GET_PEER_ADDRS, association, list) })
 }
 
 #[unsafe(no_mangle)]
@@ -190,7 +190,7 @@ pub(crate) unsafe extern "C" fn sctp_getladdrs(
     list: *mut *mut sockaddr,
 ) -> c_int {
     // SAFETY: the caller vouches for room for a pointer.
-    returned(unsafe { listed(fd, option::GET_LOCAL_ADDRS, association, list) })
+    returned(|| unsafe { listed(fd, option::GET_LOCAL_ADDRS, association, list) })
 }
 
 /// Addresses in memory that the program gives back with `sctp_freepaddrs`; gives their number.
@@ -289,7 +289,7 @@ unsafe extern "C" fn sctp_sendmsg(
         };
         sent(fd, &head.into(), &[part(buffer, count)], 0)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -305,7 +305,7 @@ unsafe extern "C" fn sctp_send(
         let letter = unsafe { letter_with(info) }?;
         sent(fd, &letter, &[part(buffer, count)], flags)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 /// As `sctp_send`, to a peer that has these addresses: BSD has it, `libsctp` has not.
@@ -326,7 +326,7 @@ unsafe extern "C" fn sctp_sendx(
         unsafe { letter.name(to, to_count) }?;
         sent(fd, &letter, &[part(buffer, count)], flags)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 /// What a `struct sctp_sndrcvinfo` says of a message, if there is one.
@@ -397,7 +397,7 @@ unsafe extern "C" fn sctp_sendv(
         };
         sent(fd, &letter, parts, flags)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 /// Reads the `info` argument of `sctp_sendv`.
@@ -439,7 +439,8 @@ unsafe extern "C" fn sctp_recvmsg(
         // SAFETY: the caller vouches for the pointer.
         let asked = unsafe { flags.as_ref() }.copied().unwrap_or(0);
         // SAFETY: the caller vouches for the buffer.
-        let received = unsafe { receiving::receive(socket, &[part(buffer, count)], asked) }?;
+        let received =
+            unsafe { receiving::receive_if_connected(socket, &[part(buffer, count)], asked) }?;
         // SAFETY: the caller vouches for these pointers, which may be null.
         unsafe {
             if !flags.is_null() {
@@ -454,7 +455,22 @@ unsafe extern "C" fn sctp_recvmsg(
             Ok(received.bytes as c_int)
         }
     };
-    returned(attempt())
+    returned(attempt)
+}
+
+/// What `sctp_recvv` says of a message in so many bytes, with its kind (`SCTP_RECVV_RN` and so on). As with libsctp, what is said of the next
+/// message comes first: where there is room for one of the two only, it is that.
+fn info_within(room: usize, head: &Head, next: Option<&(Head, usize)>) -> (c_uint, Vec<u8>) {
+    let is_wanted = head.kind == Kind::Data && head.wanted & wanted::RCVINFO != 0;
+    let own = is_wanted.then(|| info::rcvinfo(head));
+    let next = next.filter(|_| head.kind == Kind::Data).map(info::nxtinfo);
+    let all = [own.clone().unwrap_or_default(), next.clone().unwrap_or_default()].concat();
+    match (own, next) {
+        (Some(_), Some(_)) if all.len() <= room => (3, all),
+        (_, Some(next)) if next.len() <= room => (2, next),
+        (Some(own), None) if own.len() <= room => (1, own),
+        _ => (0, Vec::new()),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -477,30 +493,26 @@ unsafe extern "C" fn sctp_recvv(
         unsafe {
             let asked = flags.as_ref().copied().unwrap_or(0);
             let parts = std::slice::from_raw_parts(vector, count);
-            let received = receiving::receive(socket, parts, asked)?;
+            let received = receiving::receive_if_connected(socket, parts, asked)?;
             if !flags.is_null() {
                 *flags = received.as_ref().map_or(0, |received| received.flags);
             }
             let Some(received) = received else { return Ok(0) };
             write_address(socket, received.head.peer, from, from_length)?;
             let head = &received.head;
-            let (kind, bytes) = match (head.kind, head.wanted & wanted::RCVINFO, &received.next) {
-                (Kind::Data, 0, None) | (Kind::Notification, _, _) => (0, Vec::new()),
-                (_, 0, Some(next)) => (2, info::nxtinfo(next)),
-                (_, _, None) => (1, info::rcvinfo(head)),
-                (_, _, Some(next)) => (3, [info::rcvinfo(head), info::nxtinfo(next)].concat()),
-            };
-            if !info_length.is_null() && !info.is_null() && bytes.len() <= *info_length as usize {
+            let has_room = !info_length.is_null() && !info.is_null();
+            let room = if has_room { *info_length as usize } else { 0 };
+            let (kind, bytes) = info_within(room, head, received.next.as_ref());
+            // Where there is nothing to say, the room stays what it was.
+            if kind != 0 {
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), info.cast(), bytes.len());
                 *info_length = bytes.len() as socklen_t;
-                if !info_kind.is_null() {
-                    *info_kind = kind;
-                }
-            } else if !info_kind.is_null() {
-                *info_kind = 0;
+            }
+            if !info_kind.is_null() {
+                *info_kind = kind;
             }
             Ok(received.bytes as ssize_t as c_int)
         }
     };
-    returned(attempt())
+    returned(attempt)
 }

@@ -1,5 +1,6 @@
 //! When the process begins: which descriptors it has been given.
 
+use crate::fault::quietly;
 use crate::{fork, table};
 
 #[used]
@@ -8,6 +9,10 @@ static BEGIN: extern "C" fn() = begin;
 
 /// Looks at the descriptors that the process has inherited through `exec`.
 extern "C" fn begin() {
+    quietly(learn_inherited);
+}
+
+fn learn_inherited() {
     fork::begin();
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<_> =

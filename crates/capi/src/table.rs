@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use libc::{c_int, c_uint};
+use polypath_sockets::frame::wanted;
 use polypath_sockets::names::{SocketName, Style};
 
 use crate::complaint::complain;
@@ -21,6 +22,8 @@ const CONNECTED: u8 = 4;
 const LISTENING: u8 = 8;
 const CARRIED: u8 = 16;
 const PEELED_OFF: u8 = 32;
+const UNFRAGMENTED: u8 = 64;
+const READ_SHUT: u8 = 128;
 
 /// One more than the highest descriptor that was a socket of ours.
 static END: AtomicUsize = AtomicUsize::new(0);
@@ -77,8 +80,35 @@ impl Sctp {
         self.traits & LISTENING != 0
     }
 
+    /// Whether messages must fit into a packet, as far as this process knows.
+    pub(crate) fn is_unfragmented(self) -> bool {
+        self.traits & UNFRAGMENTED != 0
+    }
+
+    /// Whether the program reads nothing more, as far as this descriptor knows.
+    pub(crate) fn is_read_shut(self) -> bool {
+        self.traits & READ_SHUT != 0
+    }
+
+    pub(crate) fn note_read_shut(self) {
+        self.note(READ_SHUT);
+    }
+
     pub(crate) fn note_connected(self) {
         self.note(CONNECTED);
+    }
+
+    /// An association has ended; there may be others.
+    pub(crate) fn note_end(self) {
+        self.drop_note(CONNECTED);
+    }
+
+    /// What the service has said of the socket decides whether messages must fit into a packet.
+    pub(crate) fn note_unfragmented(self, said: u8) {
+        match said & wanted::UNFRAGMENTED {
+            0 => self.drop_note(UNFRAGMENTED),
+            _ => self.note(UNFRAGMENTED),
+        }
     }
 
     pub(crate) fn note_listening(self) {
@@ -97,6 +127,12 @@ impl Sctp {
     pub(crate) fn note_wanted(self, wanted: u8) {
         let of_socket = places().filter(|place| IDS[*place].load(Ordering::Relaxed) == self.id);
         of_socket.for_each(|place| WANTED[place].store(wanted | KNOWN, Ordering::Relaxed));
+    }
+
+    fn drop_note(self, what: u8) {
+        if let Some(traits) = usize::try_from(self.fd).ok().and_then(|place| TRAITS.get(place)) {
+            traits.fetch_and(!what, Ordering::Relaxed);
+        }
     }
 
     fn note(self, what: u8) {

@@ -433,6 +433,11 @@ impl Association {
         self.shared.lock().protocol.interleaves_messages()
     }
 
+    /// The most bytes of a message that goes in one packet, over the paths that there are now.
+    pub fn max_chunk_payload(&self) -> usize {
+        self.shared.lock().protocol.max_chunk_payload()
+    }
+
     /// Whether changes of this side's addresses can be announced to the peer.
     pub fn can_change_addresses(&self) -> bool {
         self.shared.lock().protocol.can_change_addresses()

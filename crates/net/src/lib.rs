@@ -294,7 +294,7 @@ pub use polypath_proto::{
     PathStatus, Piece, PortAddresses, PortConfig, Probe, ProbeEvent, ReconfigurationError,
     SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
 };
-pub use port::BoundPort;
+pub use port::{BoundPort, WaitingPlace};
 pub use probe::{BoxedProbe, Initiator, ObservedAssociation, Observer};
 pub use route::{default_addresses, source_address};
 pub use sctp_stream::{RecvStream, SctpStream, SendStream};

@@ -84,6 +84,7 @@ impl Endpoint {
         };
         state.protocol.bind_port(port, prepared(config));
         state.ports.insert(port, PortQueue::new(backlog));
+        state.refuse_if_full(port);
         drop(state);
         Ok(BoundPort { endpoint: self.clone(), port })
     }
@@ -102,13 +103,15 @@ impl BoundPort {
         self.port
     }
 
-    /// Changes the configuration of future associations, and the number that may wait to be accepted.
+    /// Changes the configuration of future associations, and the number that may wait to be accepted. While so many wait, peers are
+    /// refused as if the port did not listen.
     pub fn set(&self, config: PortConfig, backlog: usize) {
         let mut state = self.endpoint.shared().state();
         state.protocol.bind_port(self.port, prepared(config));
         if let Some(queue) = state.ports.get_mut(&self.port) {
             queue.backlog = backlog;
         }
+        state.refuse_if_full(self.port);
     }
 
     /// Waits for the next association that a peer initiates at this port, even while the port does not listen.
@@ -117,15 +120,28 @@ impl BoundPort {
     ///
     /// If the endpoint is closed.
     pub async fn accept(&self) -> Result<Association, ConnectError> {
+        self.accept_with_place().await.map(|(association, _)| association)
+    }
+
+    /// The same for an association that goes on waiting elsewhere: it counts as one that waits to be accepted until its place is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the endpoint is closed.
+    pub async fn accept_with_place(&self) -> Result<(Association, WaitingPlace), ConnectError> {
         let shared = self.endpoint.shared();
         loop {
             let mut notified = pin!(shared.incoming.notified());
             notified.as_mut().enable();
             {
                 let mut state = shared.state();
-                let waiting = state.ports.get_mut(&self.port);
-                if let Some(handle) = waiting.and_then(|queue| queue.waiting.pop_front()) {
-                    return Ok(Association::new(handle));
+                if let Some(queue) = state.ports.get_mut(&self.port)
+                    && let Some(handle) = queue.waiting.pop_front()
+                {
+                    let kept = Some(Arc::clone(&queue.kept));
+                    let place =
+                        WaitingPlace { endpoint: self.endpoint.clone(), port: self.port, kept };
+                    return Ok((Association::new(handle), place));
                 }
                 if state.closed {
                     return Err(ConnectError::EndpointClosed);
@@ -152,6 +168,23 @@ impl BoundPort {
     }
 }
 
+/// What an association takes of the number that may wait at a [`BoundPort`], until it is dropped.
+#[derive(Debug)]
+pub struct WaitingPlace {
+    endpoint: Endpoint,
+    port: u16,
+    /// Counts the places of the queue; another socket may have the port by now.
+    kept: Option<Arc<()>>,
+}
+
+impl Drop for WaitingPlace {
+    fn drop(&mut self) {
+        let mut state = self.endpoint.shared().state();
+        self.kept = None;
+        state.refuse_if_full(self.port);
+    }
+}
+
 impl Drop for BoundPort {
     fn drop(&mut self) {
         let queue = {
@@ -164,5 +197,49 @@ impl Drop for BoundPort {
             let shared = Arc::clone(&association);
             shared.abort(&NOT_ACCEPTING);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn peers_are_refused_while_as_many_wait_as_may() {
+        let endpoint = || Endpoint::builder(["127.0.0.92".parse().unwrap()]).encapsulation_port(0);
+        let (near, far) = (endpoint().bind().unwrap(), endpoint().bind().unwrap());
+        let config = PortConfig {
+            local_addresses: PortAddresses::All,
+            listening: true,
+            association: AssociationConfig::default(),
+        };
+        let port = far.bind_port(7000, config.clone(), 1).unwrap();
+        let peer = Peer::new(far.local_addresses(), 7000);
+        let peer = peer.encapsulation_port(far.encapsulation_port());
+        let connect = || near.connect(&peer, AssociationConfig::default());
+        let is_refused = |outcome| match outcome {
+            Err(ConnectError::Ended(_)) => true,
+            Ok(_) => false,
+            Err(other) => panic!("{other}"),
+        };
+        let first = connect().await.unwrap();
+        let another_port =
+            || near.bind_port(0, PortConfig { listening: false, ..config.clone() }, 0);
+        let second = another_port().unwrap();
+        let again = || second.connect(&peer, AssociationConfig::default());
+        assert!(is_refused(again().await));
+        // It has been taken, and still counts.
+        let (_accepted, place) = port.accept_with_place().await.unwrap();
+        assert!(is_refused(again().await));
+        port.set(config.clone(), 2);
+        let third = again().await.unwrap();
+        port.set(config.clone(), 1);
+        drop(place);
+        let other = another_port().unwrap();
+        assert!(is_refused(other.connect(&peer, AssociationConfig::default()).await));
+        let _taken = port.accept().await.unwrap();
+        let last = other.connect(&peer, AssociationConfig::default()).await;
+        assert!(!is_refused(last));
+        drop((first, third));
     }
 }

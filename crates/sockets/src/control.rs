@@ -16,7 +16,7 @@ pub const MAX_REPLY_BYTES: usize = 16 << 20;
 
 /// Version of all that programs and the service say to each other, here and through the [descriptors](crate::frame). A change of any layout, or of
 /// what one means, makes a new one.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// What every question begins with, in front of the version. It is no operation, so that services from before the versions close the connection.
 const MARK: [u8; 2] = *b"PP";
@@ -57,6 +57,11 @@ pub enum Operation {
     Abort = 13,
     /// Waits until no attempt to connect is under way.
     Settle = 14,
+    /// What a program can expect that reads: an [`outlook`]. `first` is 1 if the descriptor has come to its end, `second` an association that it is about.
+    Outlook = 15,
+    /// Whether a message may be sent although it is not fragmented (`SCTP_DISABLE_FRAGMENTS`): `first` is the association, `second` the
+    /// bytes, `bytes` the address of the peer where that tells which association it is.
+    CheckSize = 16,
 }
 
 impl Operation {
@@ -77,10 +82,22 @@ impl Operation {
             CheckKey,
             Abort,
             Settle,
+            Outlook,
+            CheckSize,
         ]
         .into_iter()
         .find(|operation| *operation as u8 == number)
     }
+}
+
+/// What a program can expect that reads from a socket where nothing lies.
+pub mod outlook {
+    /// The end: the peer, or the program itself, has ended this direction.
+    pub const END: i32 = 0;
+    /// Something may come.
+    pub const OPEN: i32 = 1;
+    /// Nothing comes: there is no association (`ENOTCONN`).
+    pub const ALONE: i32 = 2;
 }
 
 /// A question.
@@ -279,9 +296,9 @@ mod tests {
 
     #[cfg(target_endian = "little")]
     const LAYOUTS: (u16, [&str; 3]) = (
-        3,
+        4,
         [
-            "16000000505003000402010000000000000300000004000000ab",
+            "16000000505004000402010000000000000300000004000000ab",
             "05000000ffffffffcd",
             "0200050006000700080009000a0000000b0000000c0000000d00000002000102c000020100000000000000000000000000000000000000000e0000000f0000001000000000000000110000001200000001001300",
         ],

@@ -32,8 +32,18 @@ pub enum Kind {
     Fault = 4,
     /// To the service: means nothing; it lies in the queue as long as an association is being set up, so that the descriptor is not writable.
     Filler = 5,
-    /// To the service: no more messages follow (`shutdown`).
+    /// To the service: `shutdown`; [`Head::value`] is the [direction](shut).
     Shutdown = 6,
+    /// To the service: the program has accepted the socket.
+    Taken = 7,
+}
+
+/// Directions of `shutdown`.
+pub mod shut {
+    /// The program reads nothing more.
+    pub const READ: u32 = 1;
+    /// No more messages follow.
+    pub const WRITE: u32 = 2;
 }
 
 /// Ancillary data that the program has asked for ([`Head::wanted`]).
@@ -48,6 +58,8 @@ pub mod wanted {
     pub const DEFAULTS: u8 = 8;
     /// From the program: the message came without a policy of partial reliability.
     pub const DEFAULT_PR: u8 = 16;
+    /// To the program: no ancillary data, but that messages must fit into a packet (`SCTP_DISABLE_FRAGMENTS`).
+    pub const UNFRAGMENTED: u8 = 32;
 }
 
 /// What stands in front of every frame.
@@ -156,6 +168,7 @@ impl Head {
                 4 => Kind::Fault,
                 5 => Kind::Filler,
                 6 => Kind::Shutdown,
+                7 => Kind::Taken,
                 _ => return None,
             },
             ends: fields.u8(1)? != 0,
@@ -207,7 +220,8 @@ mod tests {
             key: Some(0),
         };
         assert_eq!(Head::decode(&full.encoded()), Some(full));
-        for kind in [Kind::Data, Kind::Accepted, Kind::Fault, Kind::Filler, Kind::Shutdown] {
+        let others = [Kind::Accepted, Kind::Fault, Kind::Filler, Kind::Shutdown, Kind::Taken];
+        for kind in others.into_iter().chain([Kind::Data]) {
             assert_eq!(Head::decode(&Head::of(kind).encoded()), Some(Head::of(kind)));
         }
     }
@@ -216,6 +230,6 @@ mod tests {
     fn what_is_no_head_is_refused() {
         assert_eq!(Head::decode(&[1; HEAD_BYTES - 1]), None);
         assert_eq!(Head::decode(&[0; HEAD_BYTES]), None);
-        assert_eq!(Head::decode(&[7; HEAD_BYTES]), None);
+        assert_eq!(Head::decode(&[8; HEAD_BYTES]), None);
     }
 }

@@ -17,7 +17,7 @@ use crate::calls;
 use crate::client;
 use crate::connecting;
 use crate::descriptors;
-use crate::fault::{Fault, Outcome, returned};
+use crate::fault::{Fault, Outcome, failed, returned};
 use crate::memory;
 use crate::peeling;
 use crate::sctp;
@@ -35,7 +35,7 @@ fn pointer(outcome: Outcome<*mut Handle>) -> *mut Handle {
     match outcome {
         Ok(given) => given,
         Err(fault) => {
-            let _: c_int = returned(Err(fault));
+            let _: c_int = failed(fault);
             ptr::null_mut()
         }
     }
@@ -91,7 +91,7 @@ unsafe fn with(socket: *mut Handle, act: impl FnOnce(&Arc<Handle>) -> c_int) -> 
     // SAFETY: the caller vouches for the socket.
     match unsafe { Handle::named(socket) } {
         Ok(handle) => act(&handle),
-        Err(fault) => returned(Err(fault)),
+        Err(fault) => failed(fault),
     }
 }
 
@@ -185,8 +185,8 @@ fn after_connecting(handle: &Arc<Handle>, done: c_int) -> c_int {
     let is_under_way = done < 0 && Fault::last() == Fault(libc::EINPROGRESS);
     if done >= 0 || is_under_way {
         match dispatcher::watch(handle) {
-            Err(fault) => return returned(Err(fault)),
-            Ok(()) if is_under_way => return returned(Err(Fault(libc::EINPROGRESS))),
+            Err(fault) => return failed(fault),
+            Ok(()) if is_under_way => return failed(Fault(libc::EINPROGRESS)),
             Ok(()) => {}
         }
     }
@@ -210,7 +210,7 @@ unsafe extern "C" fn usrsctp_connectx(
             }
             Ok(0)
         };
-        after_connecting(handle, returned(attempt()))
+        after_connecting(handle, returned(attempt))
     };
     // SAFETY: the caller vouches for the socket.
     unsafe { with(socket, connect) }
@@ -284,7 +284,7 @@ unsafe extern "C" fn usrsctp_set_ulpinfo(socket: *mut Handle, info: *mut c_void)
 unsafe extern "C" fn usrsctp_get_ulpinfo(socket: *mut Handle, info: *mut *mut c_void) -> c_int {
     let get = |handle: &Arc<Handle>| {
         let address = handle.ulp_info().expose_provenance().to_ne_bytes();
-        returned(memory::copy_out(&address, info.cast()).map(|()| 0))
+        returned(|| memory::copy_out(&address, info.cast()).map(|()| 0))
     };
     // SAFETY: the caller vouches for the socket.
     unsafe { with(socket, get) }
@@ -298,7 +298,7 @@ unsafe extern "C" fn usrsctp_set_upcall(
 ) -> c_int {
     let set = |handle: &Arc<Handle>| {
         handle.set_upcall(upcall, argument);
-        returned(dispatcher::watch(handle).map(|()| 0))
+        returned(|| dispatcher::watch(handle).map(|()| 0))
     };
     // SAFETY: the caller vouches for the socket.
     unsafe { with(socket, set) }
@@ -335,7 +335,7 @@ unsafe extern "C" fn usrsctp_setsockopt(
 fn returned_or(outcome: Outcome<c_int>) -> c_int {
     match outcome {
         Ok(value) => value,
-        Err(fault) => returned(Err(fault)),
+        Err(fault) => failed(fault),
     }
 }
 
@@ -352,7 +352,7 @@ unsafe extern "C" fn usrsctp_getsockopt(
             // SAFETY: the caller vouches for value and length.
             return unsafe { calls::getsockopt(handle.fd, level, number, value, length) };
         }
-        returned(option_of(handle, number, value, length).map(|()| 0))
+        returned(|| option_of(handle, number, value, length).map(|()| 0))
     };
     // SAFETY: the caller vouches for the socket.
     unsafe { with(socket, get) }
@@ -400,7 +400,7 @@ unsafe extern "C" fn usrsctp_opt_info(
             memory::copy_out(&association.to_ne_bytes(), to)?;
             option_of(handle, number, value, length)
         };
-        returned(attempt().map(|()| 0))
+        returned(|| attempt().map(|()| 0))
     };
     // SAFETY: the caller vouches for the socket.
     unsafe { with(socket, get) }

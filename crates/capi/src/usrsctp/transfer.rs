@@ -169,7 +169,7 @@ unsafe extern "C" fn usrsctp_sendv(
         let part = iovec { iov_base: content.cast_mut(), iov_len: bytes };
         messages::send(socket, &letter, &[part], flags | libc::MSG_NOSIGNAL)
     };
-    returned(attempt().map(|bytes| bytes as ssize_t))
+    returned(|| attempt().map(|bytes| bytes as ssize_t))
 }
 
 #[unsafe(no_mangle)]
@@ -202,7 +202,7 @@ unsafe extern "C" fn usrsctp_recvv(
         write_info(&received, info, info_bytes, kind)?;
         Ok(bytes as ssize_t)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 fn say(kind: *mut c_uint, what: u32) -> Outcome<()> {
@@ -272,7 +272,7 @@ unsafe extern "C" fn usrsctp_get_events(socket: *mut Handle) -> c_int {
         }
         Ok(events)
     };
-    returned(attempt())
+    returned(attempt)
 }
 
 const _: () = assert!(abi::MSG_NOTIFICATION != MSG_NOTIFICATION);

@@ -92,18 +92,22 @@ impl Router<'_> {
         touch(0, self.touched, &association);
         let is_closed = self.state.closed;
         let is_stopped = self.state.accepting == Accepting::Stopped;
-        let (queue, backlog, is_stopped) = match self.state.ports.get_mut(&port) {
-            Some(queue) => (&mut queue.waiting, queue.backlog, false),
-            None => (&mut self.state.accept_queue, self.shared.backlog, is_stopped),
+        let (is_full, queue, is_stopped) = match self.state.ports.get_mut(&port) {
+            Some(queue) => (queue.is_full(), &mut queue.waiting, false),
+            None => {
+                let queue = &mut self.state.accept_queue;
+                (queue.len() >= self.shared.backlog, queue, is_stopped)
+            }
         };
         let reason = if is_closed || is_stopped {
             NOT_ACCEPTING
         } else if chosen.is_err() {
             Bytes::from_static(b"the parameters of the association cannot be used")
-        } else if queue.len() >= backlog {
+        } else if is_full {
             Bytes::from_static(b"too many associations wait to be accepted")
         } else {
             queue.push_back(Handle::new(association));
+            self.state.refuse_if_full(port);
             return self.shared.incoming.notify_waiters();
         };
         self.stats.associations_refused += 1;

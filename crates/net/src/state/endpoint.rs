@@ -78,11 +78,27 @@ pub(crate) struct PortQueue {
     pub(crate) waiting: VecDeque<Handle>,
     /// Maximum number of waiting associations.
     pub(crate) backlog: usize,
+    /// Shared by the places of associations that were taken and count as waiting all the same.
+    pub(crate) kept: Arc<()>,
 }
 
 impl PortQueue {
     pub(crate) fn new(backlog: usize) -> Self {
-        Self { waiting: VecDeque::new(), backlog }
+        Self { waiting: VecDeque::new(), backlog, kept: Arc::default() }
+    }
+
+    /// Whether no further association may wait.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() + Arc::strong_count(&self.kept) > self.backlog
+    }
+}
+
+impl EndpointState {
+    /// Has peers refused at a port while no further association may wait there.
+    pub(crate) fn refuse_if_full(&mut self, port: u16) {
+        if let Some(queue) = self.ports.get(&port) {
+            self.protocol.set_port_full(port, queue.is_full());
+        }
     }
 }
 

@@ -169,9 +169,14 @@ impl Association {
         Ok(())
     }
 
+    /// The most bytes of a message that goes in one chunk.
+    pub fn max_chunk_payload(&self) -> usize {
+        self.transmitter.max_fragment as usize
+    }
+
     /// Whether a message of `size` bytes may be sent in several chunks, if it has to.
     pub(super) fn admits_fragments(&self, size: usize) -> Result<(), SendError> {
-        let limit = self.transmitter.max_fragment as usize;
+        let limit = self.max_chunk_payload();
         match self.config.long_messages {
             LongMessages::Refuse if size > limit => Err(SendError::NeedsFragments { size, limit }),
             LongMessages::Refuse | LongMessages::Fragment => Ok(()),

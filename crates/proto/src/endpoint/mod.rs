@@ -191,6 +191,12 @@ impl Endpoint {
         }
     }
 
+    /// Says that no further association may wait to be accepted at a port that is bound, or that it may again. Meanwhile peers are
+    /// refused as at a port that does not listen; a new configuration of the port does not change that.
+    pub fn set_port_full(&mut self, port: u16, full: bool) {
+        self.bound.set_full(port, full);
+    }
+
     /// Gives a port back that [`bind_port`](Self::bind_port) has bound. Associations at it live on.
     pub fn unbind_port(&mut self, port: u16) {
         self.bound.remove(port);
@@ -384,7 +390,7 @@ impl Endpoint {
     /// Whether peers may begin associations at this port of a local address.
     fn is_listening(&self, port: u16, local: IpAddr) -> bool {
         match self.bound.get(port) {
-            Some(bound) => bound.listening && bound.addresses.has(local),
+            Some(bound) => bound.listening && !bound.full && bound.addresses.has(local),
             None => self.config.listening && self.is_bound(port),
         }
     }

@@ -48,6 +48,8 @@ pub struct PortConfig {
 pub(super) struct BoundPort {
     pub(super) addresses: PortAddresses,
     pub(super) listening: bool,
+    /// No further association may wait to be accepted.
+    pub(super) full: bool,
     pub(super) accepted: SharedConfig,
 }
 
@@ -61,9 +63,17 @@ impl BoundPorts {
         let bound = BoundPort {
             addresses: config.local_addresses,
             listening: config.listening,
+            full: self.get(port).is_some_and(|bound| bound.full),
             accepted: config.association.shared(),
         };
         self.0.insert(port, bound);
+    }
+
+    /// Says whether further associations may wait to be accepted.
+    pub(super) fn set_full(&mut self, port: u16, full: bool) {
+        if let Some(bound) = self.0.get_mut(&port) {
+            bound.full = full;
+        }
     }
 
     pub(super) fn remove(&mut self, port: u16) {

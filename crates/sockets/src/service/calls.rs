@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::io::Errno;
 
@@ -14,6 +15,10 @@ use crate::control::{Abort, Operation, Reply, Request};
 use crate::init::InitMessage;
 use crate::layout::Fields;
 use crate::names::Style;
+
+/// How often, and how long in between, it is looked whether the port is free of a socket that its program has closed.
+const LEAVING_TRIES: u32 = 500;
+const LEAVING_PAUSE: Duration = Duration::from_millis(2);
 
 /// What a call gives, and a descriptor for the program.
 pub(super) type Answer = (Reply, Option<OwnedFd>);
@@ -50,8 +55,8 @@ async fn attempt(
         Operation::Bind => {
             let addresses = listed(&request.bytes)?;
             match request.first {
-                0 => socket.bind(&addresses)?,
-                1 => socket.bind_more(&addresses)?,
+                0 => once_free(service, &addresses, || socket.bind(&addresses)).await?,
+                1 => once_free(service, &addresses, || socket.bind_more(&addresses)).await?,
                 2 => socket.bind_fewer(&addresses)?,
                 _ => return Err(Errno::INVAL),
             }
@@ -99,9 +104,41 @@ async fn attempt(
             socket.wait_for_settlement().await;
             (done, None)
         }
+        Operation::Outlook => {
+            if request.second == 0 {
+                socket.wait_for_farewells().await;
+            }
+            (Reply::value(socket.outlook(request.first != 0, request.second)), None)
+        }
+        Operation::CheckSize => {
+            let peer = address::read(&request.bytes).map(|(peer, _)| peer);
+            options::check_size(&socket, request.first, peer, request.second)?;
+            (done, None)
+        }
         Operation::IsListening => (Reply::value(socket.is_listening().into()), None),
         Operation::Open | Operation::Status => return Err(Errno::INVAL),
     })
+}
+
+/// Binds. Where the port is that of a socket which its program has closed just now, as soon as the service has given it back: for the
+/// program it is free.
+async fn once_free(
+    service: &Service,
+    addresses: &[SocketAddr],
+    bind: impl Fn() -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let port = addresses.first().map_or(0, SocketAddr::port);
+    let mut tries = LEAVING_TRIES;
+    loop {
+        match bind() {
+            // The socket may have to send first what waits.
+            Err(Errno::ADDRINUSE) if tries > 0 && !service.has_port_in_use(port) => {
+                tries -= 1;
+                tokio::time::sleep(LEAVING_PAUSE).await;
+            }
+            done => return done,
+        }
+    }
 }
 
 fn open(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answer, Errno> {

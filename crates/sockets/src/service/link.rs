@@ -380,7 +380,8 @@ impl Link {
             message.context = lock(&self.under_way).keep(sent(&message), most);
             message.context
         });
-        let done = match key.filter(|key| association.active_key() != Some(*key)) {
+        let active = association.active_key();
+        let done = match key.filter(|key| active.is_some_and(|active| active != *key)) {
             Some(key) => keyed::send(association, message, key).await,
             None => association.send(message).await,
         };
@@ -446,6 +447,7 @@ impl Link {
         }
         // It may have happened before the subscription.
         if association.is_shut_by_peer() {
+            owner.note_end_of_peer();
             notify::event(&owner, &self, &association, &Event::PeerShutdown).await;
         }
         // Notifications of the end would be lost behind it.

@@ -20,6 +20,7 @@ mod tests;
 mod under_way;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +48,9 @@ const MAX_ATTEMPTS: usize = 8192;
 /// How long no connection is accepted after the system had no descriptor for one.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(10);
 
+/// Least identifier of an association; those below mean "future", "current" and "all" ones.
+const FIRST_ASSOCIATION: i32 = 3;
+
 /// Most sockets that are remembered after their association has ended.
 const MAX_REMAINS: usize = 1024;
 
@@ -69,6 +73,8 @@ pub struct Service {
     network: Network,
     read_settings: Box<ReadSettings>,
     sockets: Mutex<BTreeMap<u64, Arc<Socket>>>,
+    /// Identifier of the next association.
+    next_association: AtomicI32,
     /// Sockets of each process.
     counts: Counts,
     /// Ports that several sockets may have.
@@ -115,6 +121,7 @@ impl Service {
             network,
             read_settings: Box::new(read_settings),
             sockets: Mutex::default(),
+            next_association: AtomicI32::new(FIRST_ASSOCIATION),
             counts: Counts::new(MAX_SOCKETS_PER_PROCESS, descriptors / 8 * 7),
             shared_ports: Mutex::default(),
             conversations: Counts::new(MAX_CONVERSATIONS_PER_PROCESS, descriptors / 16),
@@ -213,6 +220,12 @@ impl Service {
         self.idle.notify_waiters();
     }
 
+    /// Whether a socket has this port that its program has not closed.
+    fn has_port_in_use(&self, port: u16) -> bool {
+        let all: Vec<_> = lock(&self.sockets).values().cloned().collect();
+        all.iter().any(|socket| socket.uses_port(port))
+    }
+
     /// A number that no socket has.
     fn draw_id(&self) -> Option<u64> {
         let sockets = lock(&self.sockets);
@@ -222,6 +235,13 @@ impl Service {
                 return Some(id);
             }
         }
+    }
+
+    /// An identifier for an association; those of all sockets differ until all numbers have been in use.
+    fn draw_association(&self) -> i32 {
+        let next = |id: i32| Some(id.checked_add(1).unwrap_or(FIRST_ASSOCIATION));
+        let (set, read) = (Ordering::Relaxed, Ordering::Relaxed);
+        self.next_association.fetch_update(set, read, next).unwrap_or(FIRST_ASSOCIATION)
     }
 
     fn count_refused(&self, level: i32, option: i32) {

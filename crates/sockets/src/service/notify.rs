@@ -19,9 +19,6 @@ use crate::address;
 use crate::frame::{Head, Kind};
 use crate::layout::Building;
 
-/// Type of the ABORT chunk.
-const ABORT_CHUNK: u8 = 6;
-
 /// States of `struct sctp_assoc_change`.
 mod sac {
     pub(super) const COMM_UP: u16 = 0;
@@ -159,11 +156,12 @@ pub(super) async fn event(
             let sent = link.take_back(*stream, *context);
             tell_failure(told, &sent, (*transmitted, 0)).await;
         }
-        Event::RemoteError(cause) => {
-            let code: [u8; 2] =
-                cause.get(..2).and_then(|two| two.try_into().ok()).unwrap_or([0; 2]);
-            let body = Building::new().bytes(&code).u16(0).i32(id).bytes(cause);
-            tell(told, kind::REMOTE_ERROR, 0, body).await;
+        Event::RemoteError(causes) => {
+            for (code, content) in each_cause(causes) {
+                let body = Building::new().bytes(&code).u16(0).i32(id).bytes(content);
+                let bytes = body.0.len().next_multiple_of(4);
+                tell(told, kind::REMOTE_ERROR, 0, body.padded(bytes)).await;
+            }
         }
         Event::PeerShutdown => {
             tell(told, kind::SHUTDOWN_EVENT, 0, Building::new().i32(id)).await;
@@ -200,6 +198,18 @@ pub(super) async fn event(
     }
 }
 
+/// The code of each error cause, as it is in the packet, and its content.
+fn each_cause(causes: &[u8]) -> impl Iterator<Item = ([u8; 2], &[u8])> {
+    let mut left = causes;
+    std::iter::from_fn(move || {
+        let (code, rest) = left.split_first_chunk::<2>()?;
+        let length = usize::from(u16::from_be_bytes(*rest.first_chunk::<2>()?));
+        let content = left.get(4..length)?;
+        left = left.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((*code, content))
+    })
+}
+
 fn path_state(change: PathChange) -> Option<i32> {
     Some(match change {
         PathChange::Confirmed => spc::CONFIRMED,
@@ -216,7 +226,7 @@ async fn tell_change(told: Told<'_>, state: u16, errno: Option<Errno>, streams: 
     tell_change_with(told, state, errno, streams, None).await;
 }
 
-/// The same with the ABORT chunk of the peer, if that ended the association.
+/// The same with the causes of the peer's ABORT, if that ended the association: as Linux has them, without the head of the chunk.
 async fn tell_change_with(
     told: Told<'_>,
     state: u16,
@@ -226,12 +236,7 @@ async fn tell_change_with(
 ) {
     let error = errno.map_or(0, |errno| errno.raw_os_error() as u16);
     let body = Building::new().u16(state).u16(error).u16(outbound).u16(inbound).i32(told.id);
-    let chunk = causes.map(|causes| {
-        let length = u16::try_from(4 + causes.len()).unwrap_or(u16::MAX);
-        let head = Building::new().u8(ABORT_CHUNK).u8(0).bytes(&length.to_be_bytes());
-        head.bytes(causes).0
-    });
-    tell_with(told, kind::ASSOC_CHANGE, 0, body, &chunk.unwrap_or_default()).await;
+    tell_with(told, kind::ASSOC_CHANGE, 0, body, causes.unwrap_or_default()).await;
 }
 
 /// `struct sctp_adaptation_event`.
@@ -298,5 +303,24 @@ async fn tell_with(told: Told<'_>, kind: u16, flags: u16, body: Building, conten
     match told.link {
         Some(link) => drop(link.deliver(told.socket, None, (head, &content)).await),
         None => drop(told.socket.deliver(head, &content, || true).await),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_has_its_code_and_its_content() {
+        let found = |causes: &[u8]| -> Vec<(u16, Vec<u8>)> {
+            let all = each_cause(causes);
+            all.map(|(code, content)| (u16::from_be_bytes(code), content.to_vec())).collect()
+        };
+        let two = [0, 6, 0, 9, 1, 2, 3, 4, 5, 0, 0, 0, 0, 10, 0, 4];
+        assert_eq!(found(&two), [(6, vec![1, 2, 3, 4, 5]), (10, vec![])]);
+        assert_eq!(found(&two[..9]), [(6, vec![1, 2, 3, 4, 5])], "without the padding");
+        for wrong in [&[][..], &[0, 6], &[0, 6, 0, 3], &[0, 6, 0, 5]] {
+            assert!(found(wrong).is_empty(), "{wrong:?}");
+        }
     }
 }

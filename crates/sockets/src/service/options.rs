@@ -10,7 +10,9 @@ mod sockets;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath::{AssociationConfig, AssociationOptions, ShutdownAnswer, SmallMessages};
+use polypath::{
+    AssociationConfig, AssociationOptions, LongMessages, ShutdownAnswer, SmallMessages,
+};
 use rustix::io::Errno;
 
 pub(super) use self::each::Each;
@@ -109,6 +111,9 @@ impl Options {
         if self.gives_nxtinfo {
             wanted |= wanted::NXTINFO;
         }
+        if self.association.long_messages == LongMessages::Refuse {
+            wanted |= wanted::UNFRAGMENTED;
+        }
         wanted
     }
 
@@ -157,6 +162,7 @@ impl Options {
             rto.max = rto.max.min(limit);
             rto.initial = rto.initial.min(rto.max);
             rto.min = rto.min.min(rto.max);
+            rto.margin = rto.margin.min(rto.max);
         }
         config
     }
@@ -334,6 +340,25 @@ fn current(socket: &Socket, id: i32) -> Result<AssociationOptions, Errno> {
         Some(association) => Ok(association.options()),
         None => Ok(AssociationOptions::of(&state.options.association)),
     }
+}
+
+/// Whether a message of so many bytes can be sent to an association, or to the one with this peer, where it is not fragmented.
+pub(super) fn check_size(
+    socket: &Socket,
+    id: i32,
+    peer: Option<SocketAddr>,
+    bytes: i32,
+) -> Result<(), Errno> {
+    let state = socket.state();
+    let of_peer = peer.and_then(|peer| state.link_with(peer));
+    let link = of_peer.filter(|_| id == FUTURE).or_else(|| state.link(socket, id));
+    // One that does not live yet says so later (`SCTP_SEND_FAILED`).
+    let Some(association) = link.as_ref().and_then(|link| link.association()) else {
+        return Ok(());
+    };
+    let limit = i32::try_from(association.max_chunk_payload()).unwrap_or(i32::MAX);
+    let may = association.options().long_messages != Some(LongMessages::Refuse) || bytes <= limit;
+    if may { Ok(()) } else { Err(Errno::MSGSIZE) }
 }
 
 /// Changes the configuration of associations to come.

@@ -14,6 +14,7 @@ use super::{Service, Settings, Style};
 use crate::abi::option::ENABLE_STREAM_RESET;
 use crate::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use crate::address;
+use crate::control::{Operation, Request};
 use crate::frame::{HEAD_BYTES, Head, Kind};
 use crate::init::InitMessage;
 use crate::support::OPTIONS;
@@ -225,6 +226,24 @@ async fn an_attempt_that_fails_leaves_the_port_bound() {
     assert_eq!(Socket::local_port(&socket.state()), 7600);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_port_is_free_as_soon_as_its_program_has_closed_the_socket() {
+    let (service, port) = service("127.0.0.93");
+    let (mut used, mut fd) = open(&service, Style::OneToOne, port);
+    used.bind(&[at("127.0.0.93:7650")]).unwrap();
+    for _ in 0..20 {
+        used.listen(1).unwrap();
+        let (next, next_fd) = open(&service, Style::OneToOne, port);
+        let bytes = address::written(at("127.0.0.93:7650"), false);
+        let request = Request { bytes, ..Request::new(Operation::Bind, next.name.id) };
+        let answer = || super::calls::answer(&service, 1, (&request, None));
+        assert_eq!(answer().await.0.value, -Errno::ADDRINUSE.raw_os_error(), "it is in use");
+        drop(fd);
+        assert_eq!(answer().await.0.value, 0);
+        (used, fd) = (next, next_fd);
+    }
+}
+
 /// Sets an `int` of associations to come.
 fn set_future(socket: &Arc<Socket>, number: i32, value: u32) {
     let value = [0_i32.to_ne_bytes(), value.to_ne_bytes()].concat();
@@ -232,7 +251,7 @@ fn set_future(socket: &Arc<Socket>, number: i32, value: u32) {
 }
 
 /// The socket that was accepted at an address. Its descriptor is on the way to the program.
-async fn accepted_at(service: &Service, local: SocketAddr) -> Arc<Socket> {
+pub(super) async fn accepted_at(service: &Service, local: SocketAddr) -> Arc<Socket> {
     loop {
         let all: Vec<_> = super::lock(&service.sockets).values().cloned().collect();
         let is_it = |one: &Arc<Socket>| one.state().names().is_some_and(|[own, _]| own == local);

@@ -21,6 +21,10 @@ const KINDS: [(u16, u16); 13] = [
     (0xE, linux::SEND_FAILED_EVENT),
 ];
 
+/// Types of chunks.
+const ABORT: u8 = 6;
+const ERROR: u8 = 9;
+
 /// Indications of keys, by their numbers in Linux: new, free, none.
 const KEYS: [u32; 3] = [1, 3, 2];
 
@@ -37,7 +41,17 @@ pub fn notification(content: &[u8]) -> Option<Vec<u8>> {
     put(&mut told, 0, &ours.to_ne_bytes());
     let next = |place| theirs.u32(place).map(|number| number + 1);
     match kind {
-        linux::ASSOC_CHANGE => put(&mut told, 8, &(theirs.u16(8)? + 1).to_ne_bytes()),
+        linux::ASSOC_CHANGE => {
+            put(&mut told, 8, &(theirs.u16(8)? + 1).to_ne_bytes());
+            if !theirs.rest(20).is_empty() {
+                told = with_chunk(&told, 20, ABORT, &[]);
+            }
+        }
+        linux::REMOTE_ERROR => {
+            let length = u16::try_from(4 + theirs.rest(16).len()).ok()?;
+            let cause = [theirs.bytes::<2>(8)?, length.to_be_bytes()].concat();
+            told = with_chunk(&told, 16, ERROR, &cause);
+        }
         linux::PEER_ADDR_CHANGE => {
             put(&mut told, 136, &next(136)?.to_ne_bytes());
             told.resize(152, 0);
@@ -66,6 +80,13 @@ pub fn notification(content: &[u8]) -> Option<Vec<u8>> {
     Some(told)
 }
 
+/// A notification with the head of a chunk at this place, and what follows that, in front of the rest: here the whole chunk belongs to it.
+fn with_chunk(told: &[u8], place: usize, kind: u8, more: &[u8]) -> Vec<u8> {
+    let (front, rest) = told.split_at(place.min(told.len()));
+    let length = u16::try_from(4 + more.len() + rest.len()).unwrap_or(u16::MAX).to_be_bytes();
+    [front, &[kind, 0], &length, more, rest].concat()
+}
+
 fn put(told: &mut [u8], place: usize, bytes: &[u8]) {
     if let Some(field) = told.get_mut(place..place + bytes.len()) {
         field.copy_from_slice(bytes);
@@ -83,6 +104,13 @@ mod tests {
         let told = notification(&up.u16(10).u16(11).i32(5).0).unwrap();
         let expected = Building::new().u16(1).u16(0).u32(20).u16(1).u16(7).u16(10).u16(11).i32(5);
         assert_eq!(told, expected.0);
+        let lost = Building::new().u16(linux::ASSOC_CHANGE).u16(0).u32(24).u16(1).u16(104);
+        let told = notification(&lost.u32(0).i32(5).bytes(&[0, 12, 0, 4]).0).unwrap();
+        assert_eq!((told.len(), &told[20..]), (28, &[6, 0, 0, 8, 0, 12, 0, 4][..]));
+        let error = Building::new().u16(linux::REMOTE_ERROR).u16(0).u32(20).bytes(&[0, 6]).u16(0);
+        let told = notification(&error.i32(5).bytes(&[63, 0, 0, 4]).0).unwrap();
+        assert_eq!(&told[16..], [9, 0, 0, 12, 0, 6, 0, 8, 63, 0, 0, 4]);
+        assert_eq!(Fields(&told).u32(4), Some(28));
         let change = Building::new().u16(linux::PEER_ADDR_CHANGE).u16(0).u32(148).padded(136);
         let told = notification(&change.u32(1).u32(0).i32(9).0).unwrap();
         let fields = Fields(&told);

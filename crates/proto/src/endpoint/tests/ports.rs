@@ -65,6 +65,20 @@ fn a_port_has_its_own_addresses_and_configuration() {
 }
 
 #[test]
+fn a_port_where_no_more_may_wait_refuses_peers() {
+    let mut world = World::listening();
+    world.endpoint.set_port_full(OTHER, true);
+    world.endpoint.bind_port(OTHER, bound("", true, 1));
+    assert!(world.offer_at(OTHER).is_some(), "it was not bound then");
+    world.endpoint.set_port_full(OTHER, true);
+    assert!(world.offer_at(OTHER).is_none());
+    world.endpoint.bind_port(OTHER, bound("", true, 2));
+    assert!(world.offer_at(OTHER).is_none(), "another configuration makes no room");
+    world.endpoint.set_port_full(OTHER, false);
+    assert!(world.offer_at(OTHER).is_some());
+}
+
+#[test]
 fn an_association_begins_from_a_bound_port_with_its_addresses() {
     let mut world = World::listening();
     let ports = [OTHER, PEER_PORT];

@@ -189,7 +189,11 @@ pub(in crate::service) fn check(
 ) -> Result<(), Errno> {
     let of_peer = peer.and_then(|peer| socket.state().link_with(peer));
     let id = of_peer.filter(|_| id == FUTURE).map_or(id, |link| link.id);
-    active_key(socket, id)?.ok_or(Errno::INVAL)?;
+    match active_key(socket, id) {
+        // As in Linux, key 0 is active even where nothing is authenticated.
+        Ok(None) | Err(Errno::ACCESS) if key == 0 => return Ok(()),
+        active => active?.ok_or(Errno::INVAL)?,
+    };
     let has_key = match established(socket, id) {
         Ok(association) => {
             association.shared_key_ids().iter().any(|known| i32::from(*known) == key)

@@ -10,7 +10,7 @@ use polypath::{
 use rustix::io::Errno;
 
 use super::super::socket::Socket;
-use super::{FUTURE, Targets, change, configure, current, established, ms};
+use super::{ALL, FUTURE, Targets, change, configure, current, established, ms};
 use crate::abi::option;
 use crate::address::{self, STORAGE_BYTES};
 use crate::layout::{Building, Fields};
@@ -124,8 +124,8 @@ fn addressed(
     let peer = address::of_storage(value.rest(offset)).ok_or(Errno::INVAL)?;
     let id = value.i32(0).ok_or(Errno::INVAL)?;
     let association = match established(socket, id) {
-        // The address tells which one is meant.
-        Err(_) if !socket.is_one_to_one() => {
+        // The address tells which one is meant, unless the identifier is that of another socket's association.
+        Err(_) if !socket.is_one_to_one() && id <= ALL => {
             let link = socket.state().link_with(peer).ok_or(Errno::INVAL)?;
             link.association().cloned().ok_or(Errno::NOTCONN)?
         }
@@ -134,7 +134,8 @@ fn addressed(
     let stats = association.path_stats();
     let there = stats.iter().filter(|path| path.remote == peer.ip()).map(|path| path.path);
     let paths: Vec<_> = there.collect();
-    if paths.is_empty() {
+    let is_peer = peer.port() == 0 || peer.port() == association.remote_port();
+    if paths.is_empty() || !is_peer {
         return Err(Errno::INVAL);
     }
     Ok((association, paths))

@@ -10,11 +10,15 @@ use crate::address;
 use crate::layout::{Building, Fields};
 use crate::names::Style;
 
-/// Least buffer, as in Linux.
-const MIN_BUFFER_BYTES: u32 = 2304;
+/// Least send buffer, as in Linux.
+const MIN_SEND_BYTES: u32 = 2304;
+/// Least receive buffer (RFC 9260 section 3.3.2).
+const MIN_RECEIVE_BYTES: u32 = 1500;
 
-/// `SOCK_STREAM` and `SOCK_SEQPACKET`.
-const TYPES: [i32; 2] = [1, 5];
+/// `SOCK_STREAM`.
+const STREAM: i32 = 1;
+/// `SOCK_SEQPACKET`.
+const SEQPACKET: i32 = 5;
 
 pub(super) fn set(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(), Errno> {
     let int = value.i32(0).ok_or(Errno::INVAL);
@@ -38,7 +42,8 @@ pub(super) fn set(socket: &Socket, number: i32, value: Fields<'_>) -> Result<(),
 
 /// `SO_SNDBUF` and `SO_RCVBUF`. The receive buffer of an association that lives only grows, since its peer may use what it was told is there.
 fn set_buffer(socket: &Socket, number: i32, bytes: i32) -> Result<(), Errno> {
-    let bytes = u32::try_from(bytes).unwrap_or(0).max(MIN_BUFFER_BYTES);
+    let least = if number == socket_option::SNDBUF { MIN_SEND_BYTES } else { MIN_RECEIVE_BYTES };
+    let bytes = u32::try_from(bytes).unwrap_or(0).max(least);
     if number == socket_option::SNDBUF {
         let send_buffer_bytes = Some(bytes.into());
         let options = AssociationOptions { send_buffer_bytes, ..AssociationOptions::default() };
@@ -63,7 +68,11 @@ fn set_buffer(socket: &Socket, number: i32, bytes: i32) -> Result<(), Errno> {
 pub(super) fn get(socket: &Socket, number: i32) -> Result<Vec<u8>, Errno> {
     let int = match number {
         socket_option::ERROR => socket.take_error(),
-        socket_option::TYPE => TYPES[usize::from(socket.name.style == Style::OneToMany)],
+        socket_option::TYPE => match socket.name.style {
+            Style::OneToOne => STREAM,
+            // As in Linux, also for a single association that was peeled off.
+            Style::OneToMany | Style::PeeledOff => SEQPACKET,
+        },
         socket_option::DOMAIN => match socket.name.is_ipv6 {
             true => address::INET6.into(),
             false => address::INET.into(),
@@ -72,10 +81,10 @@ pub(super) fn get(socket: &Socket, number: i32) -> Result<Vec<u8>, Errno> {
         socket_option::ACCEPTCONN => socket.is_listening().into(),
         // As Linux, twice of what was set: half of it counts for what the system keeps beside the data.
         socket_option::SNDBUF | socket_option::RCVBUF => {
-            let now = current(socket, 0)?;
             let bytes = match number {
-                socket_option::SNDBUF => now.send_buffer_bytes.unwrap_or(0),
-                _ => now.receive_buffer_bytes.unwrap_or(0).into(),
+                socket_option::SNDBUF => current(socket, 0)?.send_buffer_bytes.unwrap_or(0),
+                // What was set last, also where associations that live keep a larger one.
+                _ => socket.state().options.association.receive_buffer_bytes.into(),
             };
             i32::try_from(bytes.saturating_mul(2)).unwrap_or(i32::MAX)
         }

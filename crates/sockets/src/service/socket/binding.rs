@@ -38,6 +38,13 @@ impl Socket {
         }
     }
 
+    /// Whether the socket has this port, and its program has not closed it.
+    pub(in crate::service) fn uses_port(&self, port: u16) -> bool {
+        let state = self.state();
+        let has_port = state.port.as_ref().is_some_and(|own| own.port() == port);
+        has_port && !self.channel.is_hung_up()
+    }
+
     /// `bind`: the first addresses, and the port.
     pub(in crate::service) fn bind(&self, addresses: &[SocketAddr]) -> Result<(), Errno> {
         let port = addresses.first().ok_or(Errno::INVAL)?.port();

@@ -48,6 +48,7 @@ impl Socket {
         if self.is_one_to_one() {
             // From now on writing fails.
             self.channel.refuse();
+            state.reading.end_by_peer();
         }
         let unread = self.channel.unread();
         state.endings.add(Arc::clone(link), unread);
@@ -136,6 +137,21 @@ pub(super) mod tests {
         (server_fd, client, fd, written)
     }
 
+    /// The descriptor of the next socket that waits at one that listens.
+    pub(in crate::service::socket) fn accepted(listener: &OwnedFd) -> OwnedFd {
+        let mut byte = [0_u8; 256];
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = rustix::net::RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [std::io::IoSliceMut::new(&mut byte)];
+        let flags = rustix::net::RecvFlags::empty();
+        rustix::net::recvmsg(listener, &mut parts, &mut ancillary, flags).unwrap();
+        let found = ancillary.drain().find_map(|item| match item {
+            rustix::net::RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        found.expect("a descriptor")
+    }
+
     async fn all_arrive(fd: &OwnedFd, written: u32) {
         for number in 0..written {
             assert_eq!(frame(fd).await.1[..4], number.to_be_bytes());
@@ -194,18 +210,8 @@ pub(super) mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_program_is_told_that_it_writes_too_late() {
         let (listener_fd, client, fd, written) = stuck(Style::OneToOne, "127.0.0.79").await;
-        let mut byte = [0_u8; 256];
-        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut ancillary = rustix::net::RecvAncillaryBuffer::new(&mut space);
-        let mut parts = [std::io::IoSliceMut::new(&mut byte)];
-        let flags = rustix::net::RecvFlags::empty();
-        rustix::net::recvmsg(&listener_fd, &mut parts, &mut ancillary, flags).unwrap();
-        let server_fd = ancillary.drain().find_map(|item| match item {
-            rustix::net::RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-            _ => None,
-        });
-        let server_fd = server_fd.unwrap();
-        let end = Head::of(Kind::Shutdown).encoded();
+        let server_fd = accepted(&listener_fd);
+        let end = Head { value: crate::frame::shut::WRITE, ..Head::of(Kind::Shutdown) }.encoded();
         rustix::net::send(&server_fd, &end, SendFlags::empty()).unwrap();
         is_shut_down(&client).await;
         let late = Head::of(Kind::Data).encoded();

@@ -5,7 +5,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use polypath::{Association, AssociationConfig, BoundPort, ConnectError, ConnectRefusal, Peer};
+use polypath::{
+    Association, AssociationConfig, BoundPort, ConnectError, ConnectRefusal, Peer, WaitingPlace,
+};
 use rustix::io::Errno;
 
 use super::{Socket, State, names_of, peer_of};
@@ -16,8 +18,8 @@ use crate::service::link::{Link, OutgoingQueue};
 use crate::service::notify::Told;
 use crate::service::{errors, notify};
 
-/// Sockets that a peer's associations may wait for, where the program names no backlog.
-const DEFAULT_BACKLOG: usize = 128;
+/// Most associations that may wait beyond the first, as in Linux (`net.core.somaxconn`). One-to-many sockets have no other limit.
+const MAX_BACKLOG: usize = 4096;
 
 /// How often, and how long in between, it is looked whether an association that has ended is gone.
 const REMAINS_TRIES: usize = 50;
@@ -37,10 +39,11 @@ impl Socket {
         }
         self.begin_listening(&state)?;
         let accepts = std::mem::replace(&mut state.accepts, true);
-        // One-to-many sockets stop with 0; the others take it for the least.
-        state.backlog = match usize::try_from(backlog).unwrap_or(DEFAULT_BACKLOG) {
+        // One-to-many sockets stop with 0; the others take it for the least. In Linux, one more than the backlog may wait.
+        state.backlog = match usize::try_from(backlog).unwrap_or(MAX_BACKLOG) {
             0 if !self.is_one_to_one() => None,
-            wanted => Some(wanted.clamp(1, 4096)),
+            _ if !self.is_one_to_one() => Some(MAX_BACKLOG),
+            wanted => Some(wanted.min(MAX_BACKLOG) + 1),
         };
         self.options_changed(&state);
         let port = state.port.clone().ok_or(Errno::INVAL)?;
@@ -68,8 +71,8 @@ impl Socket {
                 return;
             }
             tokio::select! {
-                accepted = bound.accept() => match accepted {
-                    Ok(association) => self.accepted(association).await,
+                accepted = bound.accept_with_place() => match accepted {
+                    Ok((association, place)) => self.accepted(association, place).await,
                     Err(_) => return,
                 },
                 () = closed => {}
@@ -77,7 +80,7 @@ impl Socket {
         }
     }
 
-    async fn accepted(self: &Arc<Self>, association: Association) {
+    async fn accepted(self: &Arc<Self>, association: Association, place: WaitingPlace) {
         if self.state().backlog.is_none() {
             return association.abort("the socket does not listen");
         }
@@ -90,9 +93,11 @@ impl Socket {
         let Ok((socket, theirs)) = Self::open(&self.service, kind, self.process, options) else {
             return association.abort("there are too many sockets");
         };
+        socket.state().place = Some(place);
         let peer = peer_of(&association);
         socket.adopt(Arc::new(association), None).await;
-        let head = Head { peer, ..Head::of(Kind::Accepted) };
+        let wanted = self.state().options.wanted();
+        let head = Head { peer, wanted, ..Head::of(Kind::Accepted) };
         // Fails if the program has closed the socket; then the new one has no descriptor left, and ends.
         let _ = self.channel.give_descriptor(&head, theirs.as_fd()).await;
     }
@@ -138,11 +143,12 @@ impl Socket {
         state.connecting += 1;
         state.error = None;
         let each = state.options.each;
-        let (link, outgoing) = Link::new(state.draw_association(), addresses, each);
+        let id = self.draw_association(&state);
+        let (link, outgoing) = Link::new(id, addresses, each);
         let link = Arc::new(link);
         state.links.insert(&link);
         drop(state);
-        let (socket, id) = (Arc::clone(self), link.id);
+        let socket = Arc::clone(self);
         tokio::spawn(async move {
             let outcome = attempt(&from, &peer, &config).await;
             socket.service.attempts.give_back(socket.process);
@@ -160,6 +166,7 @@ impl Socket {
                 Err(error) => {
                     socket.forget(&link);
                     notify::cannot_start(Told::of(&socket, &link), &error).await;
+                    socket.has_told_the_end();
                     socket.settle(Some(errors::of_connect(&error)));
                 }
             }
@@ -223,7 +230,8 @@ impl Socket {
                 }
                 let peers: Vec<_> = peer_of(&association).into_iter().collect();
                 let each = state.options.each;
-                let (link, outgoing) = Link::new(state.draw_association(), &peers, each);
+                let id = self.draw_association(&state);
+                let (link, outgoing) = Link::new(id, &peers, each);
                 let link = Arc::new(link);
                 state.links.insert(&link);
                 (link, outgoing)

@@ -45,6 +45,7 @@ impl Socket {
                 self.wait_for_close().await;
                 break;
             };
+            self.has_been_taken();
             if head.is_some_and(|head| head.kind == Kind::Filler) {
                 // As long as it lies there, the descriptor is not writable.
                 self.wait_for_settlement_with_filler(size).await;
@@ -66,7 +67,7 @@ impl Socket {
                         break;
                     }
                 }
-                Some(head) if head.kind == Kind::Shutdown => self.leave_all().await,
+                Some(head) if head.kind == Kind::Shutdown => self.shut(head.value).await,
                 _ => {}
             }
         }
@@ -187,10 +188,14 @@ impl Socket {
                 true => state.links.values().cloned().collect(),
                 false => Vec::from_iter(self.link_for(&state, &head)),
             };
-            let unread = if self.is_one_to_one() { 0 } else { self.channel.unread() };
-            if unread > 0 {
+            if !self.is_one_to_one() {
+                let unread = self.channel.unread();
                 for link in &links {
-                    state.departures.add(Arc::clone(link), Departure::Aborted, unread);
+                    if unread > 0 {
+                        state.departures.add(Arc::clone(link), Departure::Aborted, unread);
+                    }
+                    // The program knows it no more, and hears of its end.
+                    state.forget(link);
                 }
             }
             links
@@ -268,8 +273,8 @@ impl Socket {
         }
     }
 
-    /// `shutdown`: no more messages follow.
-    async fn leave_all(&self) {
+    /// No more messages follow.
+    pub(super) async fn leave_all(&self) {
         let links: Vec<_> = self.state().links.values().cloned().collect();
         for link in links {
             link.enqueue(Outgoing::End).await;

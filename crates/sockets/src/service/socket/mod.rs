@@ -6,6 +6,7 @@ mod ending;
 mod establish;
 mod input;
 mod links;
+mod outlook;
 mod peel_off;
 mod shared_port;
 mod turns;
@@ -16,13 +17,14 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use polypath::{Association, BoundPort};
+use polypath::{Association, BoundPort, WaitingPlace};
 use rustix::io::Errno;
 use tokio::sync::Notify;
 
 use self::departures::Departures;
 use self::ending::Endings;
 use self::links::Links;
+use self::outlook::Reading;
 pub(super) use self::shared_port::SharedPorts;
 pub(super) use self::turns::Turn;
 use self::turns::Turns;
@@ -32,9 +34,6 @@ use super::options::Options;
 use super::{Service, lock};
 use crate::frame::{Head, Kind};
 use crate::names::{SocketName, Style};
-
-/// Least identifier of an association; those below mean "future", "current" and "all" ones.
-const FIRST_ASSOCIATION: i32 = 3;
 
 #[derive(Debug)]
 pub(super) struct Socket {
@@ -78,7 +77,11 @@ pub(super) struct State {
     departures: Departures<Arc<Link>>,
     /// Associations that their peers shut down.
     endings: Endings<Arc<Link>>,
-    next_association: i32,
+    /// What it keeps of the backlog of the socket that listens until the program has accepted it.
+    place: Option<WaitingPlace>,
+    reading: Reading,
+    /// Associations that have ended, of which the program is being told.
+    farewells: usize,
     is_closed: bool,
     /// The association of a one-to-one socket has ended.
     has_ended: bool,
@@ -128,7 +131,9 @@ impl Socket {
                 links: Links::new(style == Style::OneToMany),
                 departures: Departures::NONE,
                 endings: Endings::NONE,
-                next_association: FIRST_ASSOCIATION,
+                place: None,
+                reading: Reading::Open,
+                farewells: 0,
                 is_closed: false,
                 has_ended: false,
                 names: None,
@@ -164,6 +169,7 @@ impl Socket {
 
     /// The program has closed the socket, or is gone.
     async fn finish(self: Arc<Self>) {
+        self.has_been_taken();
         let (links, port, aborts, has_ended) = {
             let mut state = self.state();
             state.is_closed = true;
@@ -197,11 +203,36 @@ impl Socket {
     /// it has moved to another socket meanwhile.
     pub(super) fn forget(&self, link: &Link) -> bool {
         let mut state = self.state();
-        state.links.remove(link.id).is_some() || state.is_closed
+        state.forget(link) || state.is_closed
+    }
+
+    /// The program has been told of the end of an association that was forgotten.
+    pub(super) fn has_told_the_end(&self) {
+        let mut state = self.state();
+        state.farewells = state.farewells.saturating_sub(1);
+        drop(state);
+        self.settled.notify_waiters();
+    }
+
+    /// The program has accepted the socket: another association may wait in its place.
+    fn has_been_taken(&self) {
+        let place = self.state().place.take();
+        drop(place);
+    }
+
+    /// An identifier that no association of this socket has. As in Linux, no other socket has it either, until all have been in use.
+    fn draw_association(&self, state: &State) -> i32 {
+        loop {
+            let id = self.service.draw_association();
+            if state.links.get(id).is_none() {
+                return id;
+            }
+        }
     }
 
     /// An association has ended, and all that it brought is delivered.
     pub(super) async fn ended(&self, error: Option<Errno>) {
+        self.has_told_the_end();
         if !self.is_one_to_one() {
             return;
         }
@@ -244,10 +275,11 @@ impl State {
         if self.is_closed { Err(Errno::NOTCONN) } else { Ok(()) }
     }
 
-    fn draw_association(&mut self) -> i32 {
-        let id = self.next_association;
-        self.next_association = id.checked_add(1).unwrap_or(FIRST_ASSOCIATION);
-        id
+    /// An association is none of the socket's any more, of which the program is still to be told; whether it was there.
+    fn forget(&mut self, link: &Link) -> bool {
+        let was_there = self.links.remove(link.id).is_some();
+        self.farewells += usize::from(was_there);
+        was_there
     }
 
     /// The association with the peer that has this address.

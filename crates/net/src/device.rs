@@ -36,7 +36,7 @@ pub(crate) fn host_addresses() -> io::Result<Vec<IpAddr>> {
     system::host_addresses()
 }
 
-/// The present number of the interface with this name. A socket is bound to the number; it does not hear of a new
+/// The present number of the interface with this name. A socket is bound to the number, and not to a new
 /// interface of the same name, such as a modem that was plugged in again.
 pub(crate) fn index(device: &str) -> Option<u32> {
     system::index(device)

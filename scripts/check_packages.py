@@ -164,7 +164,8 @@ def main(arguments: list[str]) -> int:
         call(["cargo", "publish", "--dry-run", "--quiet", "--locked", "--target-dir", target, *selection], cwd=ROOT)
         folder = Path(tempfile.mkdtemp(prefix="polypath-packages-"))
         try:
-            program = install(unpack(crates, folder), folder, target / "package" / "install")
+            # Crates of others are compiled already.
+            program = install(unpack(crates, folder), folder, target)
             empty = folder / "empty"
             empty.mkdir()
             faults = list(check_program(program, empty))

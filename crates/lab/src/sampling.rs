@@ -32,14 +32,14 @@ pub enum Ended {
     MostRuns,
     /// The budget of processor time is used up.
     Budget,
-    /// It was interrupted.
+    /// The study was interrupted.
     Stopped,
 }
 
 /// Results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sampled {
-    /// Of the last runs; `new` and `wall_s` are of all of them.
+    /// Summary of the last runs; `new` and `wall_s` cover all of them.
     pub summary: Summary,
     /// Why runs ended.
     pub ended: Ended,
@@ -58,7 +58,7 @@ pub enum SamplingError {
     Results(#[from] ResultsError),
 }
 
-/// Runs a study, which [`is for that`](Study::until_decided), until statements about it are decided.
+/// Runs a study from [`Study::until_decided`] until statements about it are decided.
 ///
 /// # Errors
 /// As [`run_study`].
@@ -102,8 +102,8 @@ pub fn run_until_decided(
     }
 }
 
-/// Statements that are undecided. Where nothing is random, more runs would decide nothing; nor would they where a statement names
-/// what the study does not have.
+/// Undecided statements that more runs may decide: not those about a deterministic study, nor those that name something that the
+/// study does not have.
 fn open(statements: &[&Statement], data: &Dataset) -> Vec<Judgement> {
     if data.study().replications().deterministic {
         return Vec::new();
@@ -112,7 +112,7 @@ fn open(statements: &[&Statement], data: &Dataset) -> Vec<Judgement> {
     judged.filter(|judged| judged.verdict == Verdict::Undecided).collect()
 }
 
-/// How many runs each point is to have next; nothing where none may have more.
+/// Number of runs that each point is to have next; `None` if no point may have more.
 fn next(study: &Study, data: &Dataset, open: &[Judgement], caps: Caps) -> Option<Vec<u32>> {
     let mut wanted = vec![0; study.points().len()];
     let mut grows = false;
@@ -131,7 +131,7 @@ fn next(study: &Study, data: &Dataset, open: &[Judgement], caps: Caps) -> Option
     grows.then_some(wanted)
 }
 
-/// How many runs each variant has at a point.
+/// Number of runs of each variant at a point.
 fn runs_at(study: &Study, data: &Dataset, point: usize) -> u32 {
     let counts = (0..study.variants().len()).map(|variant| data.count(point, variant));
     counts.min().unwrap_or_default() as u32

@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 
 use crate::error::BindError;
 
@@ -25,33 +25,10 @@ impl Devices {
     }
 }
 
-/// Whether an interface has an address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Presence {
-    Here,
-    /// The interface exists, but does not have the address.
-    Elsewhere,
-    /// The interface does not exist.
-    NoDevice,
-}
-
 /// Whether a socket can be bound to both. The system would accept an address of another interface, but no answer would
 /// arrive.
 pub(crate) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
-    let name = || device.to_owned();
-    let tried = system::presence(address, device).and_then(|presence| {
-        if presence == Presence::Here {
-            let domain = Domain::for_address((address, 0).into());
-            system::attach(&Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?, device)?;
-        }
-        Ok(presence)
-    });
-    match tried {
-        Ok(Presence::Here) => Ok(()),
-        Ok(Presence::Elsewhere) => Err(BindError::NotOnDevice { address, device: name() }),
-        Ok(Presence::NoDevice) => Err(BindError::NoDevice { address, device: name() }),
-        Err(source) => Err(BindError::Device { address, device: name(), source }),
-    }
+    system::check(address, device)
 }
 
 /// The addresses of the host's interfaces that an endpoint can use without an interface name.
@@ -59,7 +36,7 @@ pub(crate) fn host_addresses() -> io::Result<Vec<IpAddr>> {
     system::host_addresses()
 }
 
-/// The present number of the interface with this name. A socket is bound to the number; it does not hear of a new
+/// The present number of the interface with this name. A socket is bound to the number, and not to a new
 /// interface of the same name, such as a modem that was plugged in again.
 pub(crate) fn index(device: &str) -> Option<u32> {
     system::index(device)
@@ -77,9 +54,9 @@ mod system {
 
     use nix::ifaddrs::{InterfaceAddress, getifaddrs};
     use nix::net::if_::{InterfaceFlags, if_nametoindex};
-    use socket2::Socket;
+    use socket2::{Domain, Protocol, Socket, Type};
 
-    use super::Presence;
+    use crate::error::BindError;
 
     pub(super) fn attach(socket: &Socket, device: &str) -> io::Result<()> {
         socket.bind_device(Some(device.as_bytes()))
@@ -89,7 +66,34 @@ mod system {
         if_nametoindex(device).ok()
     }
 
-    pub(super) fn presence(address: IpAddr, device: &str) -> io::Result<Presence> {
+    /// Whether an interface has an address.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    enum Presence {
+        Here,
+        /// The interface exists, but does not have the address.
+        Elsewhere,
+        /// The interface does not exist.
+        NoDevice,
+    }
+
+    pub(super) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
+        let name = || device.to_owned();
+        let tried = presence(address, device).and_then(|presence| {
+            if presence == Presence::Here {
+                let domain = Domain::for_address((address, 0).into());
+                attach(&Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?, device)?;
+            }
+            Ok(presence)
+        });
+        match tried {
+            Ok(Presence::Here) => Ok(()),
+            Ok(Presence::Elsewhere) => Err(BindError::NotOnDevice { address, device: name() }),
+            Ok(Presence::NoDevice) => Err(BindError::NoDevice { address, device: name() }),
+            Err(source) => Err(BindError::Device { address, device: name(), source }),
+        }
+    }
+
+    fn presence(address: IpAddr, device: &str) -> io::Result<Presence> {
         let mut found = Presence::NoDevice;
         // Every interface is in the list, with or without addresses.
         for entry in getifaddrs()?.filter(|entry| entry.interface_name == device) {
@@ -134,7 +138,7 @@ mod system {
 
     use socket2::Socket;
 
-    use super::Presence;
+    use crate::error::BindError;
 
     /// There is no portable method.
     pub(super) fn host_addresses() -> io::Result<Vec<IpAddr>> {
@@ -149,8 +153,9 @@ mod system {
         None
     }
 
-    pub(super) fn presence(_address: IpAddr, _device: &str) -> io::Result<Presence> {
-        Err(io::ErrorKind::Unsupported.into())
+    pub(super) fn check(address: IpAddr, device: &str) -> Result<(), BindError> {
+        let source = io::ErrorKind::Unsupported.into();
+        Err(BindError::Device { address, device: device.to_owned(), source })
     }
 }
 

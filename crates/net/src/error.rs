@@ -13,12 +13,12 @@ use thiserror::Error;
 pub enum BindError {
     /// No address was given, or no interface has one of the family of a wildcard.
     #[error(
-        "no local address was given, or no interface has one: name every address that the endpoint shall use"
+        "no local address was given, or no interface has one: name every address that the endpoint is to use"
     )]
     NoAddress,
     /// A multicast or broadcast address, or a wildcard on a system that does not list the host's addresses.
     #[error(
-        "{0} is not the address of an interface: name the addresses that the endpoint shall use"
+        "{0} is not the address of an interface: name the addresses that the endpoint is to use"
     )]
     NotUnicast(IpAddr),
     /// Link-local IPv6 addresses are ambiguous without an interface.
@@ -71,10 +71,10 @@ pub enum BindError {
     #[error("no SCTP port is free")]
     NoFreePort,
     /// The endpoint already has the address to add.
-    #[error("{0} is a local address of the endpoint already")]
+    #[error("{0} is already a local address of the endpoint")]
     AlreadyBound(IpAddr),
     /// The endpoint does not have the address to remove.
-    #[error("{0} is no local address of the endpoint")]
+    #[error("{0} is not a local address of the endpoint")]
     NotBound(IpAddr),
     /// An endpoint needs at least one address.
     #[error("{0} is the last local address of the endpoint")]
@@ -112,7 +112,7 @@ pub enum BindError {
     #[error("found no UDP port that is free on every local address; name one")]
     NoCommonPort,
     /// The system has no randomness.
-    #[error("the system gives no random numbers")]
+    #[error("the system provides no random numbers")]
     Random(#[from] getrandom::Error),
     /// An endpoint needs a runtime for its driver.
     #[error("an endpoint must be bound inside a tokio runtime with I/O and time enabled")]
@@ -187,7 +187,9 @@ pub enum ConnectError {
     #[error("{0} is not the address of a host")]
     NotUnicast(IpAddr),
     /// The peer uses UDP and the endpoint has no UDP sockets, or IP and the endpoint has no raw sockets.
-    #[error("the endpoint is not bound for what the peer is to be reached over, UDP or IP")]
+    #[error(
+        "the endpoint has no socket for the peer's carrier, UDP or IP: bind it with `Carriers` that include it"
+    )]
     Carrier,
     /// It ended before it was established.
     #[error(transparent)]

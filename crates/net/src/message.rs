@@ -183,8 +183,7 @@ fn content(first: Bytes, tail: Bytes) -> Payload<'static> {
 }
 
 /// A received message, or a [piece](Self::piece) of one that is too large to be delivered whole, with the receive
-/// information of RFC 6458 section
-/// 5.3.5 calls its receive information.
+/// information of RFC 6458 section 5.3.5.
 #[derive(Clone, Debug)]
 pub struct ReceivedMessage(polypath_proto::ReceivedMessage);
 

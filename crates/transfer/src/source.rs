@@ -12,7 +12,7 @@ use crate::name::{self, NameError};
 /// What to do about a file that cannot be opened; the error of the system follows as the source.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => ", which is not there: check the name",
+        io::ErrorKind::NotFound => ", which does not exist: check the name",
         io::ErrorKind::PermissionDenied => ", which you may not read: name another one",
         _ => "",
     }

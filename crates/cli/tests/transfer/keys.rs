@@ -159,7 +159,7 @@ fn files_that_are_none_of_keys_are_refused_by_every_command() {
         (place.path().join("missing"), "cannot read "),
         (place.path().to_owned(), "is no regular file"),
         (bad("empty", ""), "it has no key"),
-        (bad("one word", &key), "line 1: a line has a name, a space and a key"),
+        (bad("one word", &key), "line 1: a line must have a name, a space and a key"),
         (bad("short", &format!("alice {}", &key[..30])), "line 1: a key of 15 bytes"),
         (bad("digits", &format!("alice {}z", &key[1..])), "line 1: the key is not written"),
     ];

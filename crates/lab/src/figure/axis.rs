@@ -8,7 +8,7 @@ pub(super) struct Axis {
     scale: Scale,
     low: f64,
     high: f64,
-    /// Values that should have a tick.
+    /// Values that should have ticks.
     own: Vec<f64>,
     /// Names of the places 0, 1, 2 …
     names: Vec<String>,
@@ -25,19 +25,19 @@ pub(super) struct Tick {
 const PAD: f64 = 0.04;
 /// Maximum number of ticks that are tried.
 const MOST_TICKS: u32 = 9;
-/// Own values have ticks up to this number.
+/// Maximum number of values that have ticks of their own.
 const MOST_OWN: usize = 12;
 /// Maximum number of powers of ten between the ends of an axis.
 const DECADES: f64 = 30.0;
 
 impl Axis {
-    /// One for names.
+    /// An axis of names.
     pub fn of_names(names: &[String]) -> Self {
         let high = names.len().max(1) as f64 - 0.5;
         Self { scale: Scale::Linear, low: -0.5, high, own: Vec::new(), names: names.to_vec() }
     }
 
-    /// One for places: it fits them.
+    /// An axis of positions, from the first to the last.
     pub fn of_places(places: impl Iterator<Item = f64>, scale: Scale) -> Self {
         let mut own: Vec<f64> = places.filter(|x| has_place(*x, scale)).collect();
         own.sort_by(f64::total_cmp);
@@ -46,7 +46,7 @@ impl Axis {
         match scale {
             Scale::Log => (low, high) = widened_ratio(low, high),
             Scale::Linear => {
-                // What begins near 0 begins there.
+                // Values that begin near 0 have an axis that begins there.
                 let begins = low >= 0.0 && low <= 0.25 * high;
                 let pad = PAD * (high - low).max(f64::MIN_POSITIVE);
                 low = if begins { 0.0 } else { low - pad };
@@ -59,7 +59,7 @@ impl Axis {
         Self { scale, low, high, own, names: Vec::new() }
     }
 
-    /// One for numbers and the ends of their intervals. A linear one has 0, and begins there if nothing is below.
+    /// An axis of numbers and the ends of their intervals. A linear one includes 0, and begins there if nothing is below.
     pub fn of_numbers(numbers: impl Iterator<Item = f64>, scale: Scale) -> Self {
         let mut numbers: Vec<f64> = numbers.filter(|y| has_place(*y, scale)).collect();
         numbers.sort_by(f64::total_cmp);
@@ -86,7 +86,7 @@ impl Axis {
         has_place(value, self.scale)
     }
 
-    /// Position of a value: 0 at the beginning of the axis, 1 at its end. Values beyond are at the end.
+    /// Position of a value: 0 at the beginning of the axis, 1 at its end. Values outside are at the nearest end.
     pub fn part(&self, value: f64) -> f64 {
         let (value, low, high) = match self.scale {
             Scale::Linear => (value, self.low, self.high),
@@ -124,7 +124,7 @@ impl Axis {
                     choices.push(self.multiples(multiples, 1));
                 }
                 choices.extend([2, 3, 5, 10].map(|each| self.multiples(&[1.0], each)));
-                // An axis within a decade has too few of these.
+                // An axis within a decade has too few powers of ten.
                 choices.retain(|ticks| ticks.len() > 1);
                 choices.extend(self.steps());
                 choices
@@ -132,12 +132,12 @@ impl Axis {
         }
     }
 
-    /// Equal steps, from many to few.
+    /// Candidate sets of ticks in equal steps, from many to few.
     fn steps(&self) -> Vec<Vec<Tick>> {
         let with = |most: u32| {
             let step = nice_step((self.high - self.low) / f64::from(most));
             let digits = (-step.log10().floor()).clamp(0.0, 12.0);
-            // Steps of 2.5 have a digit more.
+            // Steps of 2.5 have one more digit.
             let extra = (step * 10f64.powf(digits)).fract() > 1e-6;
             let digits = digits as usize + usize::from(extra);
             let first = (self.low / step - 1e-9).ceil();
@@ -153,7 +153,7 @@ impl Axis {
         (1..=MOST_TICKS).rev().map(with).filter(|ticks| ticks.len() > 1).collect()
     }
 
-    /// These multiples of each power of ten, or of each so many.
+    /// These multiples of each power of ten, or of every `each`th.
     fn multiples(&self, multiples: &[f64], each: i32) -> Vec<Tick> {
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let powers = (first..=last).filter(|power| power.rem_euclid(each) == 0);
@@ -181,7 +181,7 @@ fn has_place(value: f64, scale: Scale) -> bool {
     value.is_finite() && (scale == Scale::Linear || value > 0.0)
 }
 
-/// The first and last of sorted values; for none, what an axis needs.
+/// The first and last of sorted values; for an empty list, ends that an axis can have.
 fn ends(sorted: &[f64], scale: Scale) -> (f64, f64) {
     let ends = sorted.first().copied().zip(sorted.last().copied());
     match (ends, scale) {
@@ -195,7 +195,7 @@ fn ends(sorted: &[f64], scale: Scale) -> (f64, f64) {
     }
 }
 
-/// The ends of a logarithmic axis: a little beyond the values, not at the next power of ten.
+/// The ends of a logarithmic axis: slightly beyond the values, not at the next power of ten.
 fn widened_ratio(low: f64, high: f64) -> (f64, f64) {
     let ratio = if high > low { (high / low).powf(PAD) } else { 1.5 };
     ((low / ratio).max(f64::MIN_POSITIVE), (high * ratio).min(f64::MAX))

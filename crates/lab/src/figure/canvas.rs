@@ -39,7 +39,7 @@ pub struct Stroke {
     pub ink: Ink,
     /// Width in points.
     pub width: f64,
-    /// Lengths of dashes and gaps, as multiples of the width; a solid line has none.
+    /// Lengths of dashes and gaps, as multiples of the width; empty for a solid line.
     pub dash: &'static [f64],
 }
 
@@ -63,7 +63,7 @@ pub struct Type {
     pub ink: Ink,
     /// Anchor.
     pub anchor: Anchor,
-    /// Whether it runs upwards.
+    /// Whether it is written upwards.
     pub upwards: bool,
     /// Whether it has a background that covers lines.
     pub patch: bool,
@@ -92,7 +92,7 @@ impl Stroke {
 }
 
 impl Type {
-    /// Text of this size that begins at its place.
+    /// Text of this size, anchored at its beginning.
     pub fn new(size: f64, ink: Ink) -> Self {
         Self { size, ink, anchor: Anchor::Start, upwards: false, patch: false }
     }
@@ -107,7 +107,7 @@ impl Type {
         Self { patch: true, ..self }
     }
 
-    /// The rectangle of a text whose line begins, ends or has its middle at a place.
+    /// The rectangle of a text that is anchored at a place.
     pub fn sides(&self, [x, y]: [f64; 2], text: &str) -> [f64; 4] {
         let width = font::width(text, self.size);
         let before = match self.anchor {
@@ -163,7 +163,7 @@ impl Canvas {
         self.element("polygon", &attributes, "");
     }
 
-    /// A rectangle between two corners, with corners of this radius.
+    /// A rectangle between two corners, with a corner radius.
     pub fn rectangle(&mut self, [left, top, right, bottom]: [f64; 4], inside: Ink, edge: Stroke) {
         self.named_rectangle("", [left, top, right, bottom], (inside, 0.0), edge);
     }
@@ -213,7 +213,7 @@ impl Canvas {
         }
         let mut path = String::new();
         for [x, y] in points {
-            // Writing to a string cannot fail. A length of nothing is no line for some programs.
+            // Writing to a string cannot fail. Some programs do not draw lines of length 0.
             let _ = write!(path, "M{} {}h.01", number(*x), number(*y));
         }
         let stroke = Stroke::solid(ink, width).attributes();

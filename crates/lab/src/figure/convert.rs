@@ -11,7 +11,7 @@ use super::canvas::Drawing;
 use super::font;
 use super::style::FigureStyle;
 
-/// A unit of a drawing is a point.
+/// Points per inch: the unit of a drawing is a point.
 const POINTS_PER_INCH: f32 = 72.0;
 /// Maximum width and height of a PNG in pixels.
 const MOST_PIXELS: f32 = 16_000.0;
@@ -48,7 +48,7 @@ impl Format {
 }
 
 impl Drawing {
-    /// As the content of a file of this format, in a PNG with as many pixels as the style says.
+    /// The content of a file of this format; a PNG has the resolution of the style.
     ///
     /// # Errors
     /// It cannot be drawn; the error says why.
@@ -60,7 +60,7 @@ impl Drawing {
         }
     }
 
-    /// As PDF, with the letters that it uses as text.
+    /// As PDF, with text as text and only the used glyphs of the font.
     ///
     /// # Errors
     /// It cannot be drawn; the error says why.
@@ -70,7 +70,7 @@ impl Drawing {
             .map_err(|error| error.to_string())
     }
 
-    /// As PNG with so many pixels per inch.
+    /// As PNG with this number of pixels per inch.
     ///
     /// # Errors
     /// It cannot be drawn; the error says why.

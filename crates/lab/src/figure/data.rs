@@ -6,11 +6,11 @@ use super::sheet::Sheet;
 pub(super) const COLUMNS: [&str; 7] = ["panel", "curve", "x", "place", "y", "low", "high"];
 
 impl Sheet {
-    /// A line for each spot of each curve, in the order of the legend: panel and curve as the figure calls them, the place
-    /// as number and by its name, the number, and the ends of its interval.
+    /// A line for each spot of each curve, in the order of the legend: panel and curve by their labels in the figure, the
+    /// place as number and name, the value, and the ends of its interval.
     ///
     /// # Errors
-    /// Never in memory; the error of the writer is passed on.
+    /// None in memory; errors of the writer are passed on.
     pub fn csv(&self) -> Result<Vec<u8>, String> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         let wrong = |error: csv::Error| error.to_string();

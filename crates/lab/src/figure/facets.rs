@@ -29,7 +29,7 @@ impl Picture {
     }
 }
 
-/// Removes the parts of labels that all curves have, and returns them. A single curve loses all of them.
+/// Removes the parts of labels that all curves share, and returns them. A single curve loses all of them.
 fn take_common(curves: &mut [Curve]) -> Vec<String> {
     let Some(first) = curves.first().map(|curve| curve.parts.clone()) else { return Vec::new() };
     if !is_regular(curves) {
@@ -37,7 +37,7 @@ fn take_common(curves: &mut [Curve]) -> Vec<String> {
     }
     let same = |part: &usize| curves.iter().all(|curve| curve.parts[*part] == first[*part]);
     let common: Vec<usize> = (0..first.len()).filter(same).collect();
-    // Curves that differ in nothing keep their labels.
+    // Curves with equal labels keep them.
     if curves.len() > 1 && common.len() == first.len() {
         return Vec::new();
     }
@@ -52,8 +52,8 @@ fn is_regular(curves: &[Curve]) -> bool {
     curves.windows(2).all(|pair| pair[0].parts.len() == pair[1].parts.len())
 }
 
-/// A panel for each combination of as few parts of the labels as possible, so that curves differ in every panel, and
-/// equal labels look equal in all of them.
+/// A panel for each combination of as few parts of the labels as possible, so that curves differ within each panel, and
+/// equal labels have equal styles in all panels.
 fn facets(picture: &Picture) -> Option<Vec<Picture>> {
     let count = picture.curves.first()?.parts.len();
     if !is_regular(&picture.curves) || count > 8 {
@@ -97,7 +97,7 @@ fn kept(curve: &Curve, keeps: impl Fn(usize) -> bool) -> Vec<String> {
     parts.map(|(n, part)| if keeps(n) { part.clone() } else { String::new() }).collect()
 }
 
-/// The different combinations of some parts, in the order of the curves.
+/// The distinct combinations of some parts, in the order of the curves.
 fn distinct(curves: &[Curve], keeps: impl Fn(usize) -> bool) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
     for curve in curves {
@@ -109,7 +109,7 @@ fn distinct(curves: &[Curve], keeps: impl Fn(usize) -> bool) -> Vec<Vec<String>>
     found
 }
 
-/// As few panels as possible, with about equally many curves, one after the other.
+/// As few panels as possible, with about equal numbers of consecutive curves.
 fn in_turn(picture: &Picture) -> Vec<Picture> {
     let panel = |curves: &[Curve]| {
         let curves = curves.iter().cloned().enumerate();

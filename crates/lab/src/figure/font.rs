@@ -9,7 +9,7 @@ pub(super) const FAMILY: &str =
     "'DejaVu Sans Condensed', Arial, Helvetica, 'Liberation Sans', sans-serif";
 /// Family name in the font file.
 pub(super) const NAME: &str = "DejaVu Sans";
-/// Height of capitals, and how far letters hang below the line, as parts of the size.
+/// Height of capitals, and depth of letters below the baseline, relative to the size.
 pub(super) const RISE: f64 = 0.76;
 pub(super) const FALL: f64 = 0.24;
 /// Line spacing relative to the size.

@@ -17,12 +17,12 @@ pub fn of_measures(plan: &FigurePlan, data: &Dataset) -> Result<Picture, FigureE
         Some(name) => study.axis(name),
         None => (!study.axes().is_empty()).then_some(0),
     };
-    let along = along.ok_or_else(|| wrong("there is no axis along which it could lie".into()))?;
+    let along = along.ok_or_else(|| wrong("the study has no axis for it".into()))?;
     let measure = plan.y.as_ref().map_or(Some(0), |name| study.measure(name));
     let measure = measure.ok_or_else(|| wrong("there is no such measure".into()))?;
     let axis = &study.axes()[along];
     let points = study.select(&plan.selection).map_err(wrong)?;
-    // Places are numbers where all are, and bars stand side by side in any case.
+    // Places are numbers if all values are; bars always stand side by side.
     let numbered = plan.kind == FigureKind::Lines
         && points.iter().all(|p| axis.position(study.points().at(*p).values[along]).is_some());
     let mut places: Vec<usize> =

@@ -6,11 +6,11 @@ use super::palette::{Ink, dash, mark};
 use super::picture::{Curve, Shape};
 use super::style::Dimensions;
 
-/// A legend that is laid out: entries in columns, from left to right and then down.
+/// A legend with its layout: entries in columns, from left to right and then down.
 pub(super) struct Legend {
     entries: Vec<Entry>,
     columns: usize,
-    /// With fewer entries, no legend is needed.
+    /// Minimum number of entries; fewer need no legend.
     fewest: usize,
     /// Width of a column, and of the sample in it.
     widths: [f64; 2],
@@ -28,7 +28,7 @@ const BESIDE_SAMPLE: f64 = 0.5;
 const BETWEEN: f64 = 1.6;
 
 impl Legend {
-    /// Of some curves, at most so wide, if there are at least so many.
+    /// A legend of some curves, with a maximum width; there is none for fewer than `fewest` curves.
     pub fn of<'a>(
         curves: impl Iterator<Item = (&'a Curve, Shape)>,
         (fewest, most): (usize, f64),
@@ -54,7 +54,7 @@ impl Legend {
             lines: font::fitted(&text, size, room),
         });
         let entries: Vec<Entry> = entries.collect();
-        // As many columns as rows need, so that the last row is not shorter than it must be.
+        // Only as many columns as the number of rows needs, so that the last row is as long as possible.
         let columns = (columns as usize).min(entries.len().max(1));
         let rows = entries.len().div_ceil(columns).max(1);
         let columns = entries.len().div_ceil(rows).max(1);
@@ -127,7 +127,7 @@ impl Entry {
     }
 }
 
-/// The edge of bars.
+/// Style of the edge of bars.
 pub(super) fn bar_edge(sizes: &Dimensions) -> Stroke {
     Stroke::solid(Ink::Text, sizes.axis_pt)
 }

@@ -78,10 +78,10 @@ pub enum FigureError {
     },
 }
 
-/// Whether the pictures of a whole study select values that its axes have. Its quick form may lack some of them.
+/// Checks that the pictures of a whole study select values that its axes have; its quick form may lack some.
 ///
 /// # Errors
-/// A value is on no axis; the error says where.
+/// An axis does not have a value; the error says where.
 pub fn check_selections(study: &Study) -> Result<(), DocumentError> {
     for (index, plan) in study.figures().iter().enumerate() {
         let steps = |key| [Step::Key("figures"), Step::Index(index), Step::Key(key)];

@@ -1,5 +1,5 @@
-//! Styles of curves: colours that differ in every kind of colour vision (Okabe and Ito), and dashes and marks that also differ in
-//! print.
+//! Styles of curves: colours that are distinct with every kind of colour vision (Okabe and Ito), and dashes and marks that are also
+//! distinct in print.
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub(super) enum Mark {
     Ring,
 }
 
-/// Colours on white and on dark paper. Blue, green and black need lighter ones there.
+/// Colours on white and on dark backgrounds. Dark ones need lighter variants of blue, green and black.
 const CURVES: [[&str; 2]; 8] = [
     ["#0072b2", "#4ba6e6"],
     ["#d55e00", "#ff8c3b"],
@@ -70,7 +70,7 @@ const MARKS: [Mark; 8] = [
 pub const MOST: usize = CURVES.len();
 
 impl Ink {
-    /// Colours on white and on dark paper.
+    /// Colours on white and on dark backgrounds.
     fn colours(self) -> [&'static str; 2] {
         match self {
             Self::Paper => ["#ffffff", "#16181c"],
@@ -108,7 +108,7 @@ pub(super) fn mark(number: usize) -> Mark {
     MARKS[number % MARKS.len()]
 }
 
-/// Rules that draw figures inside of elements `figure` in colours for dark paper.
+/// CSS rules for figures inside of elements `figure`, with colours for dark backgrounds.
 pub(crate) fn dark_css() -> String {
     let mut css = String::new();
     let inks = [Ink::Paper, Ink::Text, Ink::Soft, Ink::Faint];

@@ -21,7 +21,7 @@ pub(super) struct Frame {
     pub left: f64,
     pub right: f64,
     pub below: f64,
-    /// Above the rectangle, for the half of the uppermost tick's text.
+    /// Above the rectangle, for the upper half of the topmost tick's text.
     pub above: f64,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
@@ -31,10 +31,10 @@ pub(super) struct Frame {
     y_label: Vec<String>,
 }
 
-/// Length of ticks, as a part of the size of their text, and distance between the two.
+/// Length of ticks, and their distance from their text, relative to the size of the text.
 const TICK: f64 = 0.35;
 const GAP: f64 = 0.35;
-/// The part of a place that its bars take.
+/// Fraction of a place that its bars take.
 const BARS: f64 = 0.8;
 /// Maximum number of marks on a line.
 const MOST_MARKS: usize = 25;
@@ -42,9 +42,9 @@ const MOST_MARKS: usize = 25;
 const MOST_DOT_MARKS: usize = 300;
 /// Opacity of the band of intervals.
 const BAND: f64 = 0.18;
-/// Intervals of curves with up to so many spots are whiskers, which stay apart while bands would cover each other.
+/// Maximum number of spots of a curve for whiskers, which stay distinct where bands would cover each other.
 const WHISKERS: usize = 8;
-/// All whiskers of a place are so far apart together, as a multiple of the size of marks.
+/// Width of all whiskers of a place together, as a multiple of the size of marks.
 const SPREAD: f64 = 1.6;
 
 impl Axes {
@@ -68,7 +68,7 @@ impl Axes {
         let heights = pictures.iter().filter(|p| p.shape == Shape::StackedBars).flat_map(stacks);
         let numbers = intervals.chain(references).chain(heights);
         let y = match first.y_scale {
-            // The interval of a positive number may reach 0, which has no position.
+            // The interval of a positive number may reach 0, which has no position on a logarithmic axis.
             super::Scale::Log => Axis::of_numbers(numbers.filter(|y| *y > 0.0), first.y_scale),
             super::Scale::Linear => Axis::of_numbers(numbers, first.y_scale),
         };
@@ -145,7 +145,7 @@ impl Frame {
         frame
     }
 
-    /// Names of places that do not fit beside each other: in lines, or upwards.
+    /// Names of places that do not fit beside each other: broken into lines, or written upwards.
     fn fit_names(&mut self, axes: &Axes, room: f64, height: f64, small: f64) {
         let slot = match &self.x_ticks[..] {
             [first, second, ..] => (axes.x.part(second.at) - axes.x.part(first.at)) * room,
@@ -238,7 +238,7 @@ impl Panel<'_> {
         }
     }
 
-    /// Marks where they are few, and dots where they are many.
+    /// Marks for few spots, and dots for many.
     fn draw_dots(&self, canvas: &mut Canvas) {
         let curves = &self.picture.curves;
         let count: usize = curves.iter().map(|curve| curve.spots.len()).sum();
@@ -266,7 +266,7 @@ impl Panel<'_> {
                 continue;
             }
             let aside = (number as f64 - (curves.len() as f64 - 1.0) / 2.0) * step;
-            // An interval that the mark covers would only be a smudge.
+            // An interval that the mark covers is not drawn.
             let is_seen = |spot: &&Spot| {
                 spot.is_uncertain() && self.y(spot.low) - self.y(spot.high) > self.sizes.mark_pt
             };
@@ -433,7 +433,7 @@ impl Panel<'_> {
                 (start, [left + 0.5 * size, below]),
                 (end, [right - 0.5 * size, below]),
             ];
-            // Where the fewest spots are beneath.
+            // At the place with the fewest spots beneath.
             let free = places.into_iter().filter(|(kind, place)| {
                 let [_, upper, _, lower] = kind.sides(*place, text);
                 upper >= top && lower <= bottom
@@ -451,7 +451,7 @@ impl Panel<'_> {
     }
 }
 
-/// Points with others between them, where the line leads.
+/// Points with others between them, along the line.
 fn dense(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let between = |pair: &[[f64; 2]]| {
         let [[x, y], [to_x, to_y]] = [pair[0], pair[1]];
@@ -463,7 +463,7 @@ fn dense(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     points.windows(2).flat_map(between).chain(points.last().copied()).collect()
 }
 
-/// The spot of a curve at a name; nothing is a bar without height.
+/// The spot of a curve at a name; a missing one is a bar without height.
 fn spot_at(curve: &Curve, place: usize) -> Spot {
     let spot = curve.spots.iter().find(|spot| spot.x == place as f64);
     spot.copied().unwrap_or(Spot::exact(place as f64, 0.0))

@@ -45,8 +45,8 @@ pub enum Shape {
 /// A curve.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curve {
-    /// What it is of, such as the variant and the value of each other axis. All curves of a picture have equally many
-    /// parts, which are its label together.
+    /// Parts of its label, such as the variant and the value of each other axis. All curves of a picture have equal numbers
+    /// of parts.
     pub parts: Vec<String>,
     /// Number of its colour, dash and mark.
     pub look: usize,
@@ -68,14 +68,14 @@ pub struct Spot {
 }
 
 impl Shape {
-    /// Whether bars stand on the axis of places.
+    /// Whether the curves are bars, which stand on the axis of places.
     pub(super) fn is_bars(self) -> bool {
         matches!(self, Self::Bars | Self::StackedBars)
     }
 }
 
 impl Curve {
-    /// One with a label of one part.
+    /// A curve with a label of one part.
     pub fn new(label: impl Into<String>, look: usize, spots: Vec<Spot>) -> Self {
         Self { parts: vec![label.into()], look, spots }
     }
@@ -88,7 +88,7 @@ impl Curve {
 }
 
 impl Spot {
-    /// Without interval.
+    /// A spot without interval.
     pub fn exact(x: f64, y: f64) -> Self {
         Self { x, y, low: y, high: y }
     }

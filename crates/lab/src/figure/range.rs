@@ -2,21 +2,21 @@
 
 use super::Spot;
 
-/// The range of a quantity, as far as its values show it. Goodputs, times, sizes and counts are never negative, so that an
-/// interval below 0 around a small mean says nothing that can be.
+/// The range of a quantity, derived from its values. Goodputs, times, sizes and counts are never negative, so an interval
+/// around a small mean must not extend below 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Range {
     low: f64,
 }
 
 impl Range {
-    /// That of a quantity with these values: from 0 on, unless one of them is below.
+    /// The range of a quantity with these values: from 0, unless one of them is negative.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let is_signed = values.into_iter().any(|value| value < 0.0);
         Self { low: if is_signed { f64::NEG_INFINITY } else { 0.0 } }
     }
 
-    /// A spot whose interval ends at the ends of the range.
+    /// A spot whose interval is limited to the range.
     pub fn clip(self, spot: Spot) -> Spot {
         Spot { low: spot.low.max(self.low).min(spot.y), ..spot }
     }

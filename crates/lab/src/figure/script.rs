@@ -10,11 +10,11 @@ use super::picture::Shape;
 use super::sheet::Sheet;
 use super::style::{FigureStyle, millimetres};
 
-/// The script without what is special to a figure.
+/// The script without the parts of a single figure.
 const TEMPLATE: &str = include_str!("redraw.py.in");
 
 impl Sheet {
-    /// The script, which reads `NAME.csv` beside it and writes `NAME-redrawn.pdf`, or the file that is its argument.
+    /// The script, which reads `NAME.csv` beside it and writes `NAME-redrawn.pdf`, or the file named by its argument.
     pub fn script(&self, name: &str, style: FigureStyle) -> String {
         let head = format!(
             "\"\"\"Draws the figure `{name}` again, from {name}.csv beside this file: python3 {name}.py [FILE].\n\n\
@@ -30,7 +30,7 @@ impl Sheet {
         let first = self.panels.first();
         let wrapped =
             font::fitted(first.map_or("", |panel| &panel.y_label), sizes.font_pt, 0.5 * size[1]);
-        // As the axes of the figure.
+        // The axes as in the figure.
         let begins = Axes::of(&self.panels).y.low();
         let shape = first.map_or(Shape::Lines, |panel| panel.shape);
         let shape = match shape {
@@ -43,7 +43,7 @@ impl Sheet {
         let is_log =
             |scale: Option<Scale>| if scale == Some(Scale::Log) { "True" } else { "False" };
         let title = match sizes.title_pt {
-            // Its letters are a little wider than ours.
+            // The font of matplotlib is slightly wider than ours.
             Some(points) => font::fitted(&self.title, 1.1 * points, 0.9 * size[0]).join("\n"),
             None => String::new(),
         };
@@ -72,8 +72,10 @@ impl Sheet {
         );
         let _ = writeln!(out, "COLOURS = [{}]", colours.join(", "));
         let _ = writeln!(out, "DASHES = [{}]", dashes.join(", "));
-        let _ =
-            writeln!(out, "# Number of colour, dash and mark of curves; others have them in turn.");
+        let _ = writeln!(
+            out,
+            "# Numbers of the colour, dash and mark of curves; the other curves have them in turn."
+        );
         let _ = writeln!(out, "LOOKS = {}", self.looks());
         let _ = write!(out, "REFERENCES = {}", self.references());
         out
@@ -99,7 +101,7 @@ impl Sheet {
     }
 }
 
-/// A text as Python writes it: what is in it cannot end it.
+/// A text as a Python string literal, with everything escaped that could end it.
 fn python(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {

@@ -15,7 +15,7 @@ pub struct Sheet {
     pub title: String,
     /// Note about all pictures.
     pub note: String,
-    /// The pictures; with several, each has its title.
+    /// The pictures; if there are several, each shows its title.
     pub panels: Vec<Picture>,
     /// Shared parts.
     pub sharing: Sharing,
@@ -28,15 +28,15 @@ pub enum Sharing {
     All,
     /// The axes.
     Axes,
-    /// Nothing.
+    /// No parts.
     Nothing,
 }
 
 /// Maximum number of columns of panels.
 const COLUMNS: usize = 3;
-/// Height of one of several panels, as a part of its width.
+/// Height of one of several panels, relative to its width.
 const PANEL_ASPECT: f64 = 0.85;
-/// The rectangle of the curves has at least this height, as a part of its width.
+/// Minimum height of the rectangle of the curves, relative to its width.
 const LEAST_ASPECT: f64 = 0.5;
 
 /// A sheet that is being laid out.
@@ -48,7 +48,7 @@ struct Layout<'a> {
     grid: Grid,
 }
 
-/// Widths that follow from the number of panels.
+/// Widths that depend on the number of panels.
 #[derive(Clone, Copy)]
 struct Grid {
     /// Of the sheet.
@@ -88,7 +88,7 @@ impl Sheet {
         };
         let legends = match self.sharing {
             Sharing::All => vec![self.legend(style)],
-            // A panel with one curve says which it is.
+            // The title of a panel with one curve names the curve.
             _ => {
                 let own = |panel| legend(panel, (1, grid.cell), &sizes);
                 self.panels.chunks(1).map(own).collect()
@@ -156,7 +156,7 @@ impl Layout<'_> {
         canvas.finish([self.grid.width, bottom + self.grid.pad], None)
     }
 
-    /// Title and note; returns where they end.
+    /// Draws title and note; returns where they end.
     fn draw_heading(&self, canvas: &mut Canvas) -> f64 {
         let mut top = self.grid.pad;
         let Some(title) = self.sizes.title_pt else { return top };
@@ -175,7 +175,7 @@ impl Layout<'_> {
         top + 0.4 * self.sizes.font_pt
     }
 
-    /// One panel in the rest of the sheet; returns where it ends.
+    /// Draws one panel in the rest of the sheet; returns where it ends.
     fn draw_single(&self, canvas: &mut Canvas, mut top: f64) -> f64 {
         let picture = &self.sheet.panels[0];
         if self.sheet.sharing != Sharing::All {
@@ -195,7 +195,7 @@ impl Layout<'_> {
         bottom + frame.below
     }
 
-    /// Panels in rows and columns; returns where they end.
+    /// Draws panels in rows and columns; returns where they end.
     fn draw_grid(&self, canvas: &mut Canvas, mut top: f64) -> f64 {
         let panels = &self.sheet.panels;
         let Grid { columns, pad, gap, inner, cell, .. } = self.grid;
@@ -210,7 +210,7 @@ impl Layout<'_> {
             Frame::of(picture, &self.axes[number], [cell, high], wanted(number), &self.sizes)
         };
         let frames: Vec<Frame> = panels.iter().enumerate().map(frame).collect();
-        // All rectangles are equally wide, whatever labels take.
+        // All rectangles have the same width, whatever the width of their labels.
         let around = frames.chunks(columns).map(|row| row.iter().map(|f| f.left + f.right).sum());
         let around = around.fold(0.0, f64::max);
         let between = gap * 0.5 * (columns as f64 - 1.0);

@@ -6,8 +6,8 @@ use std::str::FromStr;
 /// Purpose of a figure. It determines sizes only: the content is the same in each style.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FigureStyle {
-    /// A column of a paper with two columns; figures of several panels take both columns. The title is left to the
-    /// caption.
+    /// A column of a paper with two columns; figures of several panels take both. They have no title, since the caption has
+    /// it.
     Paper,
     /// A slide with the ratio 16:9.
     Slides,
@@ -16,14 +16,14 @@ pub enum FigureStyle {
     Screen,
 }
 
-/// The sizes of a style: the only place that has such numbers.
+/// The sizes of a style; no other code has such numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dimensions {
     /// Width of a figure of one panel, in mm.
     pub column_mm: f64,
     /// Width of a figure of several panels, in mm.
     pub page_mm: f64,
-    /// Height of a figure of one panel, as a part of its width.
+    /// Height of a figure of one panel, relative to its width.
     pub aspect: f64,
     /// Size of labels and legends, in points.
     pub font_pt: f64,
@@ -130,7 +130,7 @@ impl FromStr for FigureStyle {
         let named = Self::ALL.into_iter().find(|style| style.name() == text);
         named.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!("`{text}` is no style of figures; choices: {names}")
+            format!("`{text}` is not a style of figures; choices: {names}")
         })
     }
 }

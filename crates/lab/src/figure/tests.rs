@@ -315,7 +315,7 @@ fn a_place_that_is_no_quantity_is_an_error() {
         let document = Document::parse("study.toml", text).expect("TOML");
         let study = Study::from_document(&document, Path::new(""), Reading::default());
         let error = study.expect_err("no quantity").to_string();
-        assert!(error.contains("figures.1.where: `1 Mbits` is no quantity"), "{error}");
+        assert!(error.contains("figures.1.where: `1 Mbits` is not a quantity"), "{error}");
         assert!(error.contains("such as `10 Mbit/s`"), "{error}");
     }
 }

@@ -9,15 +9,15 @@ pub(super) struct SeriesWords {
     quantity: String,
     /// The unit of its numbers, if it has one.
     unit: Option<&'static str>,
-    /// The path, flow or bottleneck, with what it is; nothing for whole hosts and runs.
+    /// The path, flow or bottleneck, with its kind; `None` for whole hosts and runs.
     element: Option<String>,
-    /// The sending host, or the one that it is about.
+    /// The sending host, or the host of the series.
     host: Option<String>,
-    /// The pair of hosts, where there are several.
+    /// The pair of hosts, if there are several.
     pair: Option<String>,
 }
 
-/// Quantities by the last steps of names. Others are called by their own words.
+/// Quantities by the last steps of names. Others are described by the words of their names.
 const QUANTITIES: [(&str, &str); 31] = [
     ("goodput_bit_s", "goodput"),
     ("sent_bit_s", "data sent"),
@@ -52,7 +52,7 @@ const QUANTITIES: [(&str, &str); 31] = [
     ("stalls.from_trace_s", "stall after equation 3"),
 ];
 
-/// Endings of names with the unit that they stand for, and what multiples of it are called.
+/// Endings of names with their units, and the names of multiples.
 const UNITS: [(&str, &[(f64, &str)]); 6] = [
     ("_bit_s", &[(1.0, "bit/s"), (1e-3, "kbit/s"), (1e-6, "Mbit/s"), (1e-9, "Gbit/s")]),
     ("_bytes", BYTES),
@@ -66,11 +66,11 @@ const BYTES: &[(f64, &str)] =
     &[(1.0, "B"), (1e-3, "kB"), (1e-6, "MB"), (1.0 / 1024.0, "KiB"), (1.0 / 1_048_576.0, "MiB")];
 
 impl SeriesWords {
-    /// Of the name of a series, or of a pattern for some, whose numbers are multiplied with `scale`. Nothing where the
-    /// name has no such form.
+    /// Describes a series by its name, or several by a pattern, whose numbers are multiplied by `scale`. `None` if the name
+    /// does not have this form.
     pub fn of(series: &str, scale: f64) -> Option<Self> {
         let mut steps: Vec<&str> = series.split('.').collect();
-        // The quantity has two steps in lists of events.
+        // In lists of events, the quantity has two steps.
         let is_event = |group: &str| ["tsns", "changes"].contains(&group);
         let depth = if is_event(steps[0]) { 2 } else { 1 };
         if steps.len() <= depth && steps.len() != 1 {
@@ -132,7 +132,7 @@ impl SeriesWords {
     }
 }
 
-/// A name with what it is a name of, unless it says that itself: `path 2`.
+/// A name after its kind, unless the name contains it: `path 2`.
 fn element_words(kind: &str, name: &str) -> String {
     match name.to_lowercase().starts_with(kind) {
         true => name.to_owned(),
@@ -151,7 +151,7 @@ fn quantity(name: &str) -> String {
     })
 }
 
-/// The unit of numbers that were multiplied with `scale`, where it has a name.
+/// The unit of numbers that were multiplied by `scale`, if it has a name.
 fn unit(name: &str, scale: f64) -> Option<&'static str> {
     let (_, multiples) = UNITS.iter().find(|(ending, _)| name.ends_with(ending))?;
     let is = |factor: f64| (factor - scale).abs() <= 1e-9 * factor;

@@ -2,11 +2,11 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `README.md` | what the paper claims, the set-up, and why something comes out differently |
+//! | `README.md` | the claims of the paper, the set-up, and causes of different results |
 //! | `expected.toml` | the statements ([`Expectations`]) |
 //! | `NAME.toml` with `measures` | a study |
-//! | `reference.csv` | numbers of another tool; may be missing |
-//! | `reference.toml` | which curve and point of which study each of them is about ([`Reference`]) |
+//! | `reference.csv` | numbers of another tool; optional |
+//! | `reference.toml` | the study, curve and point of each of these numbers ([`Reference`]) |
 
 mod reference;
 mod target;
@@ -24,13 +24,13 @@ use crate::verdict::Expectations;
 
 /// File with statements.
 pub const STATEMENTS: &str = "expected.toml";
-/// File with words.
+/// File with the description.
 pub const WORDS: &str = "README.md";
 
 /// A paper.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// Where it is.
+    /// Its folder.
     pub folder: PathBuf,
     /// Its statements; their key is that of the paper.
     pub expectations: Expectations,
@@ -56,8 +56,8 @@ pub enum PaperError {
     /// A file is invalid.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// A cause names a study that is not there.
-    #[error("{}: `{id}` names `{study}` among the experiments, which is no study beside it", .path.display())]
+    /// A cause names a study that does not exist.
+    #[error("{}: `{id}` names `{study}` among the experiments, but there is no such study beside it", .path.display())]
     NoExperiment {
         /// Which file.
         path: PathBuf,
@@ -144,7 +144,7 @@ impl Paper {
     }
 }
 
-/// What is in a folder, sorted.
+/// The content of a folder, sorted.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
     let read = fs::read_dir(folder).map_err(PaperError::io(folder))?;
     let paths: io::Result<Vec<PathBuf>> = read.map(|entry| Ok(entry?.path())).collect();
@@ -153,13 +153,13 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
     Ok(paths)
 }
 
-/// Scenarios and statements measure nothing.
+/// Whether a file is a study: scenarios and statements have no `measures`.
 fn is_study(path: &Path) -> Result<bool, PaperError> {
     let document = Document::read(path)?;
     Ok(document.to_value().get("measures").is_some())
 }
 
-/// Text with its numbers as numbers: `fig9` comes before `fig11`.
+/// Sorts text with its numbers as numbers: `fig9` comes before `fig11`.
 fn natural(text: &str) -> Vec<(String, u64)> {
     let mut parts: Vec<(String, u64)> = vec![(String::new(), 0)];
     let mut in_number = false;

@@ -1,4 +1,4 @@
-//! Results of other tools for the same work, and the results of studies to which they belong.
+//! Results of other tools for the same set-up, and the results of studies to which they correspond.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::verdict::Operand;
 
 /// File with the numbers: `figure,curve,x,unit,value,lower,upper,tool`.
 const NUMBERS: &str = "reference.csv";
-/// File that says what they are about.
+/// File that maps the numbers to studies.
 const PLACES: &str = "reference.toml";
 
 /// The numbers of other tools.
@@ -23,7 +23,7 @@ const PLACES: &str = "reference.toml";
 pub struct Reference {
     /// The numbers.
     pub claims: Vec<Claim>,
-    /// What they are about.
+    /// The studies to which they correspond.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -34,19 +34,19 @@ pub struct Claim {
     pub figure: String,
     /// Curve.
     pub curve: String,
-    /// Place on the axes; empty where there is none.
+    /// Place on the axes; empty if there is none.
     pub x: String,
     /// Unit of the number.
     pub unit: String,
     /// The number.
     pub value: f64,
-    /// Its interval of 95 %; the number itself where the tool was run once.
+    /// Its interval of 95 %; the number itself if the tool was run once.
     pub interval: Interval,
     /// The tool, with its version.
     pub tool: String,
 }
 
-/// The claims about a figure, and where the same is measured here.
+/// The claims about a figure, and the study that measures the same here.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
@@ -54,7 +54,7 @@ pub struct Comparison {
     pub figure: String,
     /// File name of the study.
     pub study: String,
-    /// Name of the measure; its unit has to be that of the claims.
+    /// Name of the measure; it must have the unit of the claims.
     pub measure: String,
     /// Axes whose values a claim has as `x`, in the order of the axes there, with `, ` between.
     #[serde(default)]
@@ -63,10 +63,10 @@ pub struct Comparison {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub at: BTreeMap<String, Value>,
-    /// A curve by which each is divided, run by run. Omitted parts are those of the curve itself.
+    /// A curve by which each curve is divided, run by run. Omitted parts are those of the curve itself.
     #[serde(default)]
     pub divided_by: Option<Operand>,
-    /// What curves of claims are here; default: variants of the same name.
+    /// Our curves for those of the claims; default: variants of the same name.
     #[serde(default)]
     pub curves: BTreeMap<String, Operand>,
     /// Why numbers differ, if known, and which of the two is right.
@@ -74,7 +74,7 @@ pub struct Comparison {
     pub note: Option<String>,
 }
 
-/// A file of places: `reference.toml`.
+/// The content of `reference.toml`.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Places {
@@ -100,10 +100,10 @@ pub fn schema() -> Schema {
 }
 
 impl Reference {
-    /// Reads those of a paper; none where there is no file.
+    /// Reads the results of other tools of a paper; empty without a file.
     ///
     /// # Errors
-    /// A file cannot be read or is invalid, or a number belongs to no result.
+    /// A file cannot be read or is invalid, or a number has no figure in `reference.toml`.
     pub fn read(folder: &Path) -> Result<Self, PaperError> {
         let path = folder.join(NUMBERS);
         if !path.exists() {
@@ -140,7 +140,7 @@ impl Claim {
         let Ok([figure, curve, x, unit, value, lower, upper, tool]) =
             <[String; 8]>::try_from(fields)
         else {
-            return Err("a line has figure,curve,x,unit,value,lower,upper,tool".into());
+            return Err("a line must have figure,curve,x,unit,value,lower,upper,tool".into());
         };
         let number =
             |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"));

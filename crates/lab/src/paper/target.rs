@@ -118,7 +118,7 @@ fn figure_part(number: usize, paper: &Paper, figure: &str) -> Result<Part, Strin
     let calculated = paper.expectations.calculations.iter().map(|row| row.figure.as_str());
     let defaults = paper.expectations.defaults.iter().map(|row| row.figure.as_str());
     let concluded = paper.expectations.conclusions.iter().map(|row| row.figure.as_str());
-    // What a paper concludes rests on all of it.
+    // Conclusions of a paper rest on all of its statements.
     if studies.is_empty() && concluded.clone().any(|other| is_in(&slug(other), figure)) {
         return Ok(Part {
             paper: number,
@@ -141,7 +141,7 @@ fn figure_part(number: usize, paper: &Paper, figure: &str) -> Result<Part, Strin
 }
 
 impl Part {
-    /// Whether a figure belongs to it.
+    /// Whether a figure belongs to the selection.
     pub fn has(&self, figure: &str) -> bool {
         self.figure.as_ref().is_none_or(|wanted| is_in(&slug(figure), wanted))
     }
@@ -160,7 +160,7 @@ impl Part {
 
 /// Whether a figure is the wanted one or a part of it: `4a` and `4, left` are in `4`, but `41` is not.
 fn is_in(figure: &str, wanted: &str) -> bool {
-    // A section is known by its number alone, too.
+    // A section may be given by its number alone.
     let number = figure.strip_prefix("section-").filter(|_| !wanted.starts_with("section"));
     let figure = number.unwrap_or(figure);
     figure.strip_prefix(wanted).is_some_and(|rest| {

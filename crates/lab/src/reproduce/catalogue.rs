@@ -1,4 +1,4 @@
-//! Catalogue: papers, their figures and the statements about each, with the verdicts that were recorded.
+//! Catalogue of papers, their figures and the statements about each, with the recorded verdicts.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +18,16 @@ pub struct PaperEntry {
     pub title: String,
     /// Its figures, tables and sections, in the order of the statements.
     pub figures: Vec<FigureEntry>,
-    /// Its studies, those without statements too.
+    /// Its studies, including those without statements.
     pub studies: Vec<StudyEntry>,
-    /// What is not judged, and why.
+    /// Statements that are not judged, and why.
     pub not_run: Vec<NotRun>,
 }
 
 /// A figure, table or section.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FigureEntry {
-    /// As the paper calls it.
+    /// Its name in the paper.
     pub figure: String,
     /// What `polypath reproduce` calls it.
     pub target: String,
@@ -44,9 +44,9 @@ pub struct StudyEntry {
     pub study: String,
     /// What `polypath reproduce` calls it.
     pub target: String,
-    /// Figures, tables and sections that it has statements about; none where it is an experiment.
+    /// Figures, tables and sections that it has statements about; empty for an experiment.
     pub figures: Vec<String>,
-    /// How many statements are judged by it.
+    /// Number of statements that are judged by it.
     pub statements: usize,
 }
 
@@ -61,9 +61,9 @@ pub struct StatementEntry {
     pub statement: String,
     /// How it is judged; `None` if it is not.
     pub rule: Option<&'static str>,
-    /// File name of the study; none where nothing is run.
+    /// File name of the study; `None` if nothing is run.
     pub study: Option<String>,
-    /// Whether it is no statement of the paper but ours.
+    /// Whether it is our statement, not the paper's.
     pub ours: bool,
     /// Its recorded verdict.
     pub recorded: Option<RecordedVerdict>,
@@ -133,7 +133,7 @@ fn study_entry(paper: &Paper, study: &str) -> StudyEntry {
     }
 }
 
-/// Everything that a paper states, in the order of its lists.
+/// All statements of a paper, in the order of its lists.
 fn statements(paper: &Paper) -> Vec<StatementEntry> {
     let recorded: BTreeMap<String, Recorded> =
         record::read(&paper.folder).into_iter().map(|row| (row.id.clone(), row)).collect();

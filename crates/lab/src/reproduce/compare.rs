@@ -11,7 +11,7 @@ use crate::stats::{Estimate, Interval, mean};
 use crate::study::{Axis, text};
 use crate::verdict::Operand;
 
-/// Differences below this part of the other number are those of printed digits.
+/// Relative difference that rounding of printed digits explains.
 const DIGITS: f64 = 1e-3;
 
 /// A number of another tool, and ours.
@@ -23,21 +23,21 @@ pub struct Beside {
     pub study: String,
     /// Curve.
     pub curve: String,
-    /// Place on the axes; empty where there is none.
+    /// Place on the axes; empty if there is none.
     pub x: String,
     /// Unit of both.
     pub unit: String,
-    /// Ours; nothing where the study does not have it.
+    /// Our number; `None` if the study does not have it.
     pub ours: Option<Estimate>,
-    /// Theirs.
+    /// Their number.
     pub theirs: f64,
-    /// Its interval.
+    /// Interval of their number.
     pub their_interval: Interval,
     /// The tool.
     pub tool: String,
     /// Whether they agree.
     pub agreement: Agreement,
-    /// Why there is none of ours, or why they differ.
+    /// Why ours is missing, or why they differ.
     pub note: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct Beside {
 pub enum Agreement {
     /// Their difference lies within the joint interval.
     Agrees,
-    /// It does not.
+    /// Their difference lies outside.
     Differs,
     /// One of them is missing, or has no interval.
     Unknown,
@@ -85,7 +85,7 @@ pub(super) fn beside(reference: &Reference, study: &str, data: &Dataset) -> Vec<
         .collect()
 }
 
-/// What the study says about a claim.
+/// Our number for a claim.
 fn ours(claim: &Claim, comparison: &Comparison, data: &Dataset) -> Result<Estimate, String> {
     let study = data.study();
     let mut curve = comparison.curves.get(&claim.curve).cloned().unwrap_or_default();
@@ -93,12 +93,15 @@ fn ours(claim: &Claim, comparison: &Comparison, data: &Dataset) -> Result<Estima
     curve.measure.get_or_insert_with(|| comparison.measure.clone());
     let mut at: BTreeMap<String, Value> = comparison.at.clone();
     let places = claim.x.split(", ").filter(|place| !place.is_empty());
-    // A curve that has no place, such as that of one path, has the same number everywhere.
+    // A curve without a place, such as that of one path, has the same number everywhere.
     for (name, place) in comparison.x.iter().zip(places) {
         let axis = study.axis(name).map(|number| &study.axes()[number]);
         let axis = axis.ok_or_else(|| format!("the study has no axis `{name}`"))?;
         let value = value_of(axis, place);
-        at.insert(name.clone(), value.ok_or_else(|| format!("{name} {place} was not run"))?);
+        at.insert(
+            name.clone(),
+            value.ok_or_else(|| format!("there are no runs with {name} {place}"))?,
+        );
     }
     at.append(&mut curve.at);
     if let Some(by) = &comparison.divided_by {
@@ -112,13 +115,13 @@ fn ours(claim: &Claim, comparison: &Comparison, data: &Dataset) -> Result<Estima
     curve.at = at;
     let measure = study.measure(&comparison.measure).map(|number| &study.measures()[number]);
     if let Some(measure) = measure.filter(|m| m.unit != claim.unit && curve.divided_by.is_none()) {
-        return Err(format!("ours is in {}", measure.unit));
+        return Err(format!("our number has the unit {}", measure.unit));
     }
     let values: Vec<f64> = curve.values(data, 0)?.into_iter().flatten().collect();
     mean(&values, study.confidence()).ok_or_else(|| "no run has a value".into())
 }
 
-/// The value of an axis that a claim means: by its words, or as a number in the unit of the axis.
+/// The value of an axis that a claim names, as text or as a number in the unit of the axis.
 fn value_of(axis: &Axis, place: &str) -> Option<Value> {
     let number = axis.number(&Value::from(place)).or_else(|| place.parse().ok());
     let index = (0..axis.values.len()).find(|index| {

@@ -1,9 +1,9 @@
-//! What papers conclude from their figures.
+//! Conclusions of papers from their figures.
 
 use super::row::{Answer, Row};
 use crate::verdict::Conclusion;
 
-/// A conclusion holds if all that it rests on holds, and differs if something of it differs.
+/// A conclusion holds if all statements that it rests on hold, and differs if one of them differs.
 pub(super) fn conclude(paper: &str, conclusion: &Conclusion, rows: &[Row]) -> Row {
     let grounds: Vec<&Row> = rows.iter().filter(|row| conclusion.from.contains(&row.id)).collect();
     let count = |answer| grounds.iter().filter(|row| row.verdict == answer).count();

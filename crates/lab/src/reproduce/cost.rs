@@ -1,11 +1,11 @@
-//! What reproducing costs.
+//! Cost of reproducing papers.
 
 use serde::Serialize;
 
 use super::{Order, ReproduceError, study};
 use crate::run::{Cost, cost};
 
-/// What the studies of a paper cost.
+/// Cost of the studies of a paper.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PaperCost {
     /// Key of the paper.
@@ -16,7 +16,7 @@ pub struct PaperCost {
     pub sum: Cost,
 }
 
-/// What is to be run, and how long it will take, by trying some of it.
+/// The studies that would be run, and their cost, estimated from trial runs.
 ///
 /// # Errors
 /// As [`super::reproduce`].

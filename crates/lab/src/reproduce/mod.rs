@@ -1,6 +1,6 @@
-//! From papers to verdicts: runs all studies, judges all statements, writes tables, pictures and reports.
+//! Reproduces papers: runs all studies, judges all statements, writes tables, pictures and reports.
 //!
-//! In the directory of results, each paper has a folder, and in it each study one with its tables and pictures. Finished
+//! The directory of results has a folder for each paper, which has one for each study with its tables and pictures. Finished
 //! runs are not repeated.
 
 mod catalogue;
@@ -46,15 +46,15 @@ pub struct Order<'a> {
     pub target: &'a Target,
     /// Extent of each study.
     pub extent: Extent,
-    /// Runs of each configuration; default: as many as each study says.
+    /// Runs of each configuration; default: as in each study.
     pub runs: Option<NonZeroU32>,
-    /// Adds runs until statements are decided; default: none beside those that the studies say.
+    /// Adds runs until statements are decided; default: only the runs of the studies.
     pub until_decided: Option<UntilDecided<'a>>,
     /// Directory for results.
     pub out: &'a Path,
-    /// How figures are drawn.
+    /// Style of figures.
     pub figure_style: FigureStyle,
-    /// Directories with results of shards, whose runs are taken over.
+    /// Directories with results of shards, whose runs are included.
     pub merge: &'a [PathBuf],
     /// The part to run.
     pub shard: Shard,
@@ -62,15 +62,15 @@ pub struct Order<'a> {
     pub jobs: Option<NonZeroUsize>,
     /// The program that runs it.
     pub program: Program,
-    /// Runs the studies that take real time; default: none, and they are left out.
+    /// Test bed for studies in real time; default: none, which leaves them out.
     pub test_bed: Option<&'a dyn TestBed>,
-    /// When set, no more runs are begun.
+    /// When set, no more runs are started.
     pub stop: &'a AtomicBool,
     /// Called with the progress of the runs.
     pub progress: &'a dyn Watch,
 }
 
-/// Runs are added until statements are decided.
+/// Limits for adding runs until statements are decided.
 #[derive(Clone, Copy, Debug)]
 pub struct UntilDecided<'a> {
     /// Maximum number of runs.
@@ -83,7 +83,7 @@ pub struct UntilDecided<'a> {
 pub trait Watch: Progress {
     /// A study begins.
     fn begin(&self, paper: &str, study: &str);
-    /// A study is over.
+    /// A study ends.
     fn end(&self, paper: &str, study: &StudyReport);
 }
 
@@ -98,9 +98,9 @@ pub struct Report {
     pub runs: Option<NonZeroU32>,
     /// The requested papers or figures.
     pub target: String,
-    /// The part that was run: verdicts need all of it.
+    /// The part that was run; verdicts need the whole.
     pub shard: Option<String>,
-    /// Whether everything was run.
+    /// Whether all studies were run.
     pub complete: bool,
     /// Number of statements by verdict.
     pub verdicts: BTreeMap<&'static str, usize>,
@@ -119,9 +119,9 @@ pub struct PaperReport {
     pub title: String,
     /// The requested figure; default: all.
     pub figure: Option<String>,
-    /// Every statement.
+    /// All statements.
     pub statements: Vec<Row>,
-    /// Every number of other tools.
+    /// All numbers of other tools.
     pub references: Vec<Beside>,
     /// The studies.
     pub studies: Vec<StudyReport>,
@@ -157,7 +157,7 @@ pub enum ReproduceError {
     /// A study cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The runs of a shard cannot be taken over.
+    /// The runs of a shard cannot be included.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Results cannot be read.
@@ -218,7 +218,7 @@ pub fn reproduce(order: &Order<'_>) -> Result<Report, ReproduceError> {
     Ok(report)
 }
 
-/// All studies of a part, with everything about them.
+/// Runs and evaluates all studies of a part.
 fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError> {
     let start = Instant::now();
     let paper = &order.papers[part.paper];
@@ -244,7 +244,7 @@ fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError
                 report.left_out.push(StudyFailure { study: study.clone(), error: reason });
                 continue;
             }
-            // The others are worth having.
+            // The other studies go on.
             Err(error) => {
                 report.fail(paper, part, study, &error);
                 continue;
@@ -264,12 +264,12 @@ fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError
     report.statements.extend(judged.map(Row::calculated));
     let not_run = expectations.not_run.iter().filter(|row| part.has(&row.figure));
     report.statements.extend(not_run.map(|row| Row::not_run(paper.key(), row)));
-    // In the order of the file, whatever study they belong to.
+    // In the order of the file, not by study.
     let ids: Vec<&str> = expectations.statements.iter().map(|s| s.id.as_str()).collect();
     report
         .statements
         .sort_by_key(|row| ids.iter().position(|id| *id == row.id).unwrap_or(ids.len()));
-    // They rest on the whole paper.
+    // Conclusions rest on the whole paper.
     if part.figure.is_none() && !order.stop.load(Ordering::Relaxed) {
         for conclusion in &expectations.conclusions {
             let row = conclusion::conclude(paper.key(), conclusion, &report.statements);
@@ -281,7 +281,7 @@ fn of_part(order: &Order<'_>, part: &Part) -> Result<PaperReport, ReproduceError
 }
 
 impl Report {
-    /// What is without a result, in words: studies, and runs of others with one of the reasons.
+    /// Errors as text: studies without results, and runs of others without a result, with one of the reasons.
     pub fn errors(&self) -> Vec<String> {
         let failures = self.papers.iter().flat_map(|paper| &paper.failures);
         let mut errors: Vec<String> =
@@ -295,7 +295,7 @@ impl Report {
         errors
     }
 
-    /// Number of statements with this answer.
+    /// Number of statements with this verdict.
     pub fn count(&self, answer: Answer) -> usize {
         self.verdicts.get(answer.name()).copied().unwrap_or_default()
     }
@@ -311,14 +311,14 @@ impl From<SamplingError> for ReproduceError {
 }
 
 impl PaperReport {
-    /// Says of the statements about a study why nothing was run for them.
+    /// Adds to the statements about a study why nothing was run for them.
     fn leave(&mut self, paper: &Paper, part: &Part, study: &str, reason: &str) {
         let statements = part.about(paper, study);
         self.statements
             .extend(statements.map(|statement| Row::unanswered(paper.key(), statement, reason)));
     }
 
-    /// Notes that a study has no results.
+    /// Records that a study has no results.
     fn fail(&mut self, paper: &Paper, part: &Part, study: &str, error: &ReproduceError) {
         let error = error.to_string();
         self.leave(paper, part, study, &error);

@@ -1,4 +1,4 @@
-//! Recorded verdicts beside the statements of a paper: `verdicts.csv`.
+//! Recorded verdicts of the statements of a paper: `verdicts.csv`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,11 +25,11 @@ pub struct Recorded {
     pub verdict: Answer,
     /// Runs behind the number.
     pub n: usize,
-    /// The number, its interval and what would hold, as text.
+    /// The number, its interval and the required range, as text.
     pub numbers: [String; 4],
     /// `quick` or `full`.
     pub form: String,
-    /// Version of the results that it is made from.
+    /// Version of the results on which it is based.
     pub results: u32,
 }
 
@@ -52,7 +52,7 @@ impl Recorded {
         }
     }
 
-    /// From a line of the file; nothing where it makes no sense.
+    /// From a line of the file; `None` if it is invalid.
     fn read(fields: Vec<String>) -> Option<Self> {
         let [id, verdict, n, measured, low, high, expected, form, results] =
             <[String; HEADER.len()]>::try_from(fields).ok()?;
@@ -79,8 +79,8 @@ impl Recorded {
         fields.join(",") + "\n"
     }
 
-    /// Whether it takes the place of another one: one that knows more stays, but not one from other results; and nothing
-    /// is forgotten because it was not run this time.
+    /// Whether it replaces an earlier one. One of the full form or from more runs stays, unless its results are of another
+    /// version; and no verdict is removed because nothing was run this time.
     fn replaces(&self, other: &Self) -> bool {
         let knows = |of: &Self| (of.form == "full", of.n);
         match (self.verdict, other.verdict) {
@@ -91,7 +91,7 @@ impl Recorded {
     }
 }
 
-/// Reads the verdicts of a paper; none where there is no file. Lines that make no sense do not count.
+/// Reads the verdicts of a paper; empty without a file. Invalid lines are ignored.
 pub fn read(folder: &Path) -> Vec<Recorded> {
     let text = fs::read_to_string(folder.join(VERDICTS)).unwrap_or_default();
     let lines = read_csv(&text).into_iter().skip(1);
@@ -99,8 +99,8 @@ pub fn read(folder: &Path) -> Vec<Recorded> {
 }
 
 impl Report {
-    /// Writes the verdicts down in the folders of the papers, in the order of the statements. What was not judged now,
-    /// or was judged from more runs before, stays as it is. Returns the files.
+    /// Records the verdicts in the folders of the papers, in the order of the statements. A verdict stays as it is if the
+    /// statement was not judged now, or was judged from more runs before. Returns the files.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -130,7 +130,7 @@ impl Report {
     }
 }
 
-/// The recorded verdicts of papers as a table in Markdown: a row for each paper that has some, and the sums.
+/// The recorded verdicts as a table in Markdown: a row for each paper that has some, and the sums.
 pub fn table(papers: &[Paper]) -> String {
     let mut text = "| paper | figures, tables, sections | statements | of them ours | hold | differ, cause shown | \
                     undecided | not run |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
@@ -149,7 +149,7 @@ fn line(name: &str, counts: [usize; 7]) -> String {
     format!("| {name} | {} |\n", cells.join(" | "))
 }
 
-/// Figures, statements, those that are ours, and the answers in their order.
+/// Numbers of figures, statements, our own statements, and each verdict, in this order.
 fn counts(paper: &Paper) -> [usize; 7] {
     let rows = read(&paper.folder);
     let count = |answer| rows.iter().filter(|row| row.verdict == answer).count();

@@ -14,7 +14,7 @@ pub struct Row {
     pub paper: String,
     /// Figure, table or section.
     pub figure: String,
-    /// File name of the study; none where nothing is run.
+    /// File name of the study; `None` if nothing is run.
     pub study: Option<String>,
     /// The statement as text.
     pub statement: String,
@@ -24,24 +24,24 @@ pub struct Row {
     pub n: usize,
     /// Whether it holds.
     pub verdict: Answer,
-    /// What the rule looks at, where it decided.
+    /// The number that the rule evaluates, at the place that decides.
     pub measured: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
-    /// Where that is, as in [`Judgement::place`].
+    /// That place, as in [`Judgement::place`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// Unit of both, as in [`Judgement::unit`].
     pub unit: String,
     /// Values for which the statement would hold.
     pub expected: Option<String>,
-    /// Why it differs, or was not run, as far as that is known.
+    /// Why it differs, or was not run, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// Names of statements and studies that show the cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown_by: Vec<String>,
-    /// Every single comparison and point.
+    /// All comparisons and points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<PlaceJudgement>,
 }
@@ -62,7 +62,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// All of them, in the order of reports.
+    /// All verdicts, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Holds, Self::Differs, Self::Undecided, Self::NotRun];
 
     /// The name in results.
@@ -87,7 +87,7 @@ impl From<Verdict> for Answer {
 }
 
 impl Row {
-    /// Of a statement that was judged.
+    /// The row of a statement that was judged.
     pub(super) fn judged(study: &str, judgement: Judgement) -> Self {
         let Judgement { id, paper, figure, statement, rule, n, verdict, .. } = judgement;
         let Judgement { measured, interval, place, unit, .. } = judgement;
@@ -112,12 +112,12 @@ impl Row {
         }
     }
 
-    /// Of what nothing was run for.
+    /// The row of a statement that needs no runs.
     pub(super) fn calculated(judgement: Judgement) -> Self {
         Self { study: None, places: Vec::new(), ..Self::judged("", judgement) }
     }
 
-    /// Of a statement about what was not run.
+    /// The row of a statement about a study that was not run.
     pub(super) fn unanswered(paper: &str, statement: &Statement, reason: &str) -> Self {
         Self {
             study: Some(statement.study.clone()),
@@ -134,7 +134,7 @@ impl Row {
         }
     }
 
-    /// Of a statement that nothing is run for.
+    /// The row of a statement that is not judged.
     pub(super) fn not_run(paper: &str, row: &NotRun) -> Self {
         Self {
             id: row.id.clone(),

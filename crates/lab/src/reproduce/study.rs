@@ -22,34 +22,34 @@ pub struct StudyReport {
     pub study: String,
     /// Its title.
     pub title: String,
-    /// Where the results are.
+    /// Directory with the results.
     pub directory: PathBuf,
     /// Number of runs.
     pub rows: usize,
-    /// Those made now.
+    /// Number of runs made now.
     pub new: usize,
     /// Runs by status.
     pub statuses: BTreeMap<Status, usize>,
     /// Some of the errors.
     pub errors: Vec<String>,
-    /// The seed that all seeds are made from.
+    /// The seed from which all seeds are derived.
     pub seed: u64,
-    /// Whether nothing is random.
+    /// Whether the study is deterministic.
     pub deterministic: bool,
-    /// Points of its axes.
+    /// Number of points of its axes.
     pub points: usize,
     /// Curves.
     pub variants: usize,
     /// Time that runs took on one core, in seconds.
     pub core_s: f64,
-    /// With which versions, on which machines.
+    /// Versions of the program, and machines.
     pub programs: Vec<String>,
     /// Pictures: title and file.
     pub pictures: Vec<(String, PathBuf)>,
 }
 
 impl StudyReport {
-    /// Runs without a result.
+    /// Number of runs without a result.
     pub fn rows_without_result(&self) -> usize {
         let without = self.statuses.iter().filter(|(status, _)| !status.has_results());
         without.map(|(_, count)| count).sum()
@@ -66,7 +66,7 @@ pub(super) enum Ran {
     Not(String),
 }
 
-/// What a study says.
+/// Report, verdicts and comparisons of a study.
 pub(super) struct Done {
     pub report: StudyReport,
     pub statements: Vec<Row>,
@@ -93,7 +93,7 @@ pub(super) fn read(
     Ok((study, place))
 }
 
-/// Why a study that takes real time is not run: many studies take a machine that does something else meanwhile.
+/// Why a study in real time is not run: its results need a machine that does nothing else, so it must be requested.
 pub(super) fn objection(order: &Order<'_>, paper: &Paper, study: &Study) -> Option<String> {
     if !study.is_in_real_time() {
         return None;
@@ -108,7 +108,7 @@ pub(super) fn objection(order: &Order<'_>, paper: &Paper, study: &Study) -> Opti
     }
 }
 
-/// Makes the runs that are missing, and everything from them.
+/// Makes the missing runs, and from them tables, pictures and verdicts.
 pub(super) fn run(order: &Order<'_>, part: &Part, name: &str) -> Result<Ran, ReproduceError> {
     let paper = &order.papers[part.paper];
     let (study, place) = read(order, paper, name)?;
@@ -185,7 +185,7 @@ fn judged(
         .collect()
 }
 
-/// Takes over the runs of other directories.
+/// Includes the runs of other directories.
 fn take_over(order: &Order<'_>, place: &PathBuf) -> Result<(), ReproduceError> {
     for other in order.merge {
         let theirs = other.join(place);
@@ -223,7 +223,7 @@ impl StudyReport {
     }
 }
 
-/// How long runs took, and who made them.
+/// Time that runs took, and the machines and versions that made them.
 fn execution(summary: &Summary) -> Result<(f64, Vec<String>), ReproduceError> {
     let table =
         Table::open(&summary.directory.join(EXECUTION)).map_err(results::ResultsError::from)?;
@@ -234,7 +234,7 @@ fn execution(summary: &Summary) -> Result<(f64, Vec<String>), ReproduceError> {
     let (mut core_s, mut programs) = (0.0, Vec::new());
     let each = |row: &[Cell]| -> Result<(), TableError> {
         if let [core, wall, Cell::Text(version), Cell::Text(revision), Cell::Text(host)] = row {
-            // Runs from before processors' time was noted, or in real time, have the other only.
+            // Runs in real time, or from before processor time was recorded, have only wall-clock time.
             core_s += core.number().or(wall.number()).unwrap_or_default();
             let program = format!("{version} ({revision}) on {host}");
             if !programs.contains(&program) {

@@ -17,10 +17,10 @@ use crate::journal::Cell;
 /// Writes the tables of a directory with results as CSV into another one; returns the files.
 ///
 /// # Errors
-/// There are no results or not all, a table cannot be read, or a file not written.
+/// Results are missing, a table cannot be read, or a file cannot be written.
 pub fn export(directory: &Path, out: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let failed = |path: &Path, error| ResultsError::Io { path: path.to_owned(), error };
-    // A random sample has no study; its tables appear when all runs are there.
+    // A random sample has no study; its tables exist once all runs are complete.
     if !(directory.join(SAMPLE).is_file() && directory.join(RUNS).is_file()) {
         finished(directory)?;
     }
@@ -28,7 +28,7 @@ pub fn export(directory: &Path, out: &Path) -> Result<Vec<PathBuf>, ResultsError
     let mut files = Vec::new();
     for name in [RUNS, NETWORKS, SERIES, EXECUTION] {
         let source = directory.join(name);
-        // Only random samples have a table of networks, and only studies that keep series one of those.
+        // Only random samples have a table of networks, and only studies that keep series have one of series.
         if (name == SERIES || name == NETWORKS) && !source.exists() {
             continue;
         }
@@ -67,7 +67,7 @@ impl From<csv::Error> for CsvError {
 }
 
 fn write_table(table: &Table, out: impl Write) -> Result<(), CsvError> {
-    // Lines end as RFC 4180 has it.
+    // Line ends of RFC 4180.
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(out);
     out.write_record(table.columns().iter().map(|name| harmless(name).into_owned()))?;
     let all: Vec<usize> = (0..table.columns().len()).collect();
@@ -85,7 +85,7 @@ fn field(cell: &Cell) -> Cow<'_, str> {
     }
 }
 
-/// Text that no spreadsheet takes for a formula: after an apostrophe, if it begins like one.
+/// Text that no spreadsheet takes for a formula: one that begins like a formula gets an apostrophe before it.
 fn harmless(text: &str) -> Cow<'_, str> {
     match text.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}").into(),
@@ -93,12 +93,12 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The number and the fields of each line of a table that is not empty. Whatever the text is, it is taken as well as it can be.
+/// The number and the fields of each nonempty line of a table. Invalid text is read as far as possible.
 pub(crate) fn read_csv(text: &str) -> Vec<(usize, Vec<String>)> {
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let (mut counted, mut ends) = (0, 0);
-    // Of text in memory, in lines of any length, nothing fails.
+    // Reading text in memory cannot fail, with lines of any length.
     let lines = reader.records().flatten().map(|line| {
         // The reader's position is that before empty lines, and between both ends of a line.
         let begin = line.position().map_or(0, |position| position.byte() as usize);

@@ -1,4 +1,4 @@
-//! Curves in numbers: what runs measured of what statements and figures name.
+//! Values of the curves that statements and figures name.
 
 use super::Dataset;
 use crate::study::Operand;
@@ -23,7 +23,7 @@ impl Operand {
     }
 }
 
-/// Combines values of the same runs; others get lost, and what is no number.
+/// Combines values of the same runs; leaves out runs that lack one, and results that are not numbers.
 fn combine(values: &mut [Option<f64>], others: &[Option<f64>], with: fn(f64, f64) -> f64) {
     for (run, value) in values.iter_mut().enumerate() {
         let other = others.get(run).copied().flatten();

@@ -1,4 +1,4 @@
-//! Results of a study in memory: what figures and statements are made from.
+//! Results of a study in memory, for figures and statements.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::journal::Cell;
 use crate::stats::{Estimate, mean};
 use crate::study::Study;
 
-/// Most replications that are read: a table from elsewhere may name any number.
+/// Maximum replication that is read: a table from elsewhere may name any number.
 const MOST_REPLICATIONS: usize = 1_000_000;
 
 /// The measures of all runs of a study.
@@ -29,18 +29,18 @@ pub struct Observation {
     pub replication: usize,
     /// Number of the measure.
     pub measure: usize,
-    /// The value; nothing where the run has none.
+    /// The value; `None` if the run has none.
     pub value: Option<f64>,
 }
 
 impl Dataset {
-    /// Without any run.
+    /// A dataset without runs.
     pub fn empty(study: Study) -> Self {
         let runs = vec![Vec::new(); study.points().len() * study.variants().len()];
         Self { study, runs }
     }
 
-    /// Of values from elsewhere.
+    /// A dataset of given values.
     pub fn of(study: Study, observations: impl IntoIterator<Item = Observation>) -> Self {
         let mut data = Self::empty(study);
         for observation in observations {
@@ -52,7 +52,7 @@ impl Dataset {
     /// Reads the results in a directory.
     ///
     /// # Errors
-    /// There are none, runs are missing, or files are damaged.
+    /// There are no results, runs are missing, or files are damaged.
     pub fn read(directory: &Path) -> Result<Self, ResultsError> {
         let study = finished(directory)?;
         let table = Table::open(&directory.join(RUNS))?;
@@ -109,14 +109,14 @@ impl Dataset {
         self.runs.get(place).map_or(0, Vec::len)
     }
 
-    /// What the runs of a variant at a point measured, by replication.
+    /// Values that the runs of a variant at a point measured, by replication.
     pub fn values(&self, point: usize, variant: usize, measure: usize) -> Vec<Option<f64>> {
         let runs = self.runs.get(point * self.study.variants().len() + variant);
         let value = |run: &Option<Vec<Option<f64>>>| run.as_ref().and_then(|run| run[measure]);
         runs.map(|runs| runs.iter().map(value).collect()).unwrap_or_default()
     }
 
-    /// The mean of a measure over the runs of a variant at a point; nothing where no run has a value.
+    /// The mean of a measure over the runs of a variant at a point; `None` if no run has a value.
     pub fn estimate(&self, point: usize, variant: usize, measure: usize) -> Option<Estimate> {
         let values: Vec<f64> = self.values(point, variant, measure).into_iter().flatten().collect();
         mean(&values, self.study.confidence())

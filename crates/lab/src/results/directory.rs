@@ -1,4 +1,4 @@
-//! Directories with results: made, or found unfinished.
+//! Directories with results, finished or not.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use super::{EXECUTION, FIGURES, RUNS, ResultsError, SERIES, STUDY};
 use crate::journal::{Shard, advice, remaining};
 use crate::study::{Reading, Study};
 
-/// A directory for results that cannot be made.
+/// A directory for results cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make the directory {}: {}{}", .path.display(), reason(.path, .error), advice(.error))]
 pub struct DirectoryError {
@@ -18,10 +18,10 @@ pub struct DirectoryError {
     pub error: io::Error,
 }
 
-/// Makes a directory for results, if it is not there.
+/// Creates a directory for results if it does not exist.
 ///
 /// # Errors
-/// It cannot be made; a file may be there.
+/// It cannot be created, for example because a file has its name.
 pub fn make_directory(path: &Path) -> Result<(), DirectoryError> {
     fs::create_dir_all(path).map_err(|error| DirectoryError { path: path.to_owned(), error })
 }
@@ -34,7 +34,7 @@ fn reason(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Files with what came out of the study of a directory: tables and pictures.
+/// Files with results of the study of a directory: tables and pictures.
 pub(super) fn outputs(directory: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         [RUNS, SERIES, EXECUTION].iter().map(|name| directory.join(name)).collect();
@@ -62,7 +62,7 @@ pub(crate) fn study_in(directory: &Path) -> Result<Study, ResultsError> {
     Ok(Study::read(&path, Reading::default())?)
 }
 
-/// The study of a directory with results that are finished: its tables are there.
+/// The study of a directory with finished results: its tables exist.
 ///
 /// # Errors
 /// There are no results, or runs are missing.

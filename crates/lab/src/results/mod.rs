@@ -1,8 +1,8 @@
 //! Results of a study: tables in a directory.
 //!
-//! `runs.parquet` has a row per run, `series.parquet` a row per sample where the study keeps series; both depend on
-//! nothing but the study. `execution.parquet` says how long runs took, where, and with which program. `study.toml` is the
-//! study with everything resolved, and runs by itself.
+//! `runs.parquet` has a row per run, `series.parquet` a row per sample if the study keeps series; both depend only on the
+//! study. `execution.parquet` records how long runs took, on which machine, and with which program. `study.toml` is the study
+//! with everything resolved, and can be run without other files.
 
 mod csv;
 mod curve;
@@ -37,7 +37,7 @@ use polypath_sim::document::DocumentError;
 use crate::journal::{JournalError, RemainingError};
 use crate::study::Study;
 
-/// Directory with the finished runs, from which a study resumes: a file for each process that made some.
+/// Directory with the finished runs, from which a study resumes: a file for each process that made runs.
 pub const JOURNAL: &str = "journal";
 /// File with a row per run.
 pub const RUNS: &str = "runs.parquet";
@@ -134,7 +134,8 @@ pub enum ResultsError {
     Remaining(#[from] RemainingError),
 }
 
-/// Writes the resolved study. What another one left that was here before, but for its runs, would be taken for this one's.
+/// Writes the resolved study. Removes tables and pictures of an earlier study in this directory, which would be taken for those
+/// of this one; its runs stay.
 pub(crate) fn write_study(study: &Study, directory: &Path) -> Result<(), WriteError> {
     let path = directory.join(STUDY);
     replace::remove_left(&path);

@@ -1,8 +1,9 @@
-//! Files that are replaced as a whole, so that others see what was there before or all of the new content, though several processes may
-//! write at once.
+//! Files that are replaced as a whole: readers see the old content or all of the new one, even if several processes write at
+//! once.
 //!
-//! The content is written to a part beside the file, which then gets its name. A process that is killed in between leaves its part. The writer
-//! holds a lock on it, which ends with the process, so that the next one removes those that nobody writes any more.
+//! The content is written to a temporary file beside the file (a "part"), which then gets its name. A process that is killed in
+//! between leaves its part. The writer holds a lock on the part, which ends with the process, so that the next writer can remove
+//! parts without a writer.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -12,10 +13,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const ENDING: &str = ".part";
 
-/// A part that was changed since then is left alone: where other machines do not see its lock, it may be about to get its name.
+/// Parts that changed within this time are not removed: a writer on another machine, which does not see locks, may be about to
+/// rename one.
 const OLD: Duration = Duration::from_secs(600);
 
-/// How often a part is written that somebody removes meanwhile.
+/// Number of attempts to write a part that another process removes meanwhile.
 const TRIES: usize = 3;
 
 /// Replaces the content of a file.
@@ -45,7 +47,7 @@ fn attempt(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Removes the parts of a file that processes have left which are no more.
+/// Removes the parts of a file that ended processes have left.
 pub(super) fn remove_left(path: &Path) {
     let Some(folder) = path.parent() else { return };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -70,7 +72,7 @@ fn is_old(part: &Path) -> bool {
     changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age >= OLD))
 }
 
-/// Whether nobody has it open any more for writing.
+/// Whether no process has it open for writing.
 fn is_left(part: &Path) -> bool {
     File::options().write(true).open(part).is_ok_and(|file| file.try_lock().is_ok())
 }

@@ -18,14 +18,14 @@ pub struct Sample<'a> {
     pub series: &'a str,
     /// Seconds since the start of the run.
     pub time_s: f64,
-    /// The value; nothing where there was none at the time.
+    /// The value; `None` if there was none at the time.
     pub value: Option<f64>,
 }
 
 /// Calls `each` with every sample of the series in a directory with results.
 ///
 /// # Errors
-/// There are none, or the file is damaged.
+/// There are no series, or the file is damaged.
 pub fn samples(directory: &Path, mut each: impl FnMut(Sample<'_>)) -> Result<(), TableError> {
     let table = Table::open(&directory.join(SERIES))?;
     let mut columns = Vec::new();

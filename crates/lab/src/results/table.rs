@@ -18,7 +18,7 @@ use polypath_sim::document::open_file;
 
 use crate::journal::{Cell, Kind};
 
-/// Rows that are written together; so many are in memory at once.
+/// Rows that are written together, and thus the maximum in memory.
 const GROUP: usize = 4_096;
 
 /// Why a table cannot be read or written.
@@ -32,7 +32,7 @@ pub enum TableError {
         /// Why.
         error: io::Error,
     },
-    /// It is not such a table.
+    /// The file is not such a table.
     #[error("{}: {error}", .path.display())]
     Parquet {
         /// Which.
@@ -51,7 +51,7 @@ pub enum TableError {
 }
 
 impl Kind {
-    /// The form of such values in a file.
+    /// The type of such values in a file.
     fn physical(self) -> PhysicalType {
         match self {
             Self::Bool => PhysicalType::BOOLEAN,
@@ -67,11 +67,11 @@ impl Kind {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Type of its values.
     pub kind: Kind,
 }
 
-/// Writes a table row by row. The file appears under its name when it is whole.
+/// Writes a table row by row. The file gets its name when it is complete.
 #[derive(Debug)]
 pub struct TableWriter {
     path: PathBuf,
@@ -86,7 +86,7 @@ impl TableWriter {
     /// Begins a table.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create(path: &Path, columns: Vec<Column>) -> Result<Self, TableError> {
         let mut temporary = path.to_owned().into_os_string();
         temporary.push(".part");
@@ -209,7 +209,7 @@ pub(super) fn text_of(cell: &Cell) -> Option<String> {
     }
 }
 
-/// A table that is read in pieces of some thousand rows.
+/// A table that is read in pieces of several thousand rows.
 pub struct Table {
     path: PathBuf,
     reader: SerializedFileReader<File>,
@@ -248,7 +248,7 @@ impl Table {
         })
     }
 
-    /// Calls `each` with every row, of which it gets the columns of these numbers.
+    /// Calls `each` with the columns of these numbers in every row.
     ///
     /// # Errors
     /// The file is damaged, or `each` fails.
@@ -282,7 +282,7 @@ impl Table {
     }
 }
 
-/// Reads with the library, which panics at some damaged files.
+/// Calls the library, which panics on some damaged files.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let damaged = |_| Err(ParquetError::General("it is damaged".into()));
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)

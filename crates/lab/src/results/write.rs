@@ -1,4 +1,4 @@
-//! From the journal to tables.
+//! Writes the tables from the journal.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -12,10 +12,10 @@ use super::{EXECUTION, RUNS, SERIES, WriteError};
 use crate::journal::{Cell, Entry, Journal, JournalError, Kind, Outcome, Plan, RunId, Status};
 use crate::study::{Axis, Point, Study};
 
-/// Most errors that a summary repeats.
+/// Maximum number of errors in a summary.
 const ERRORS: usize = 5;
 
-/// A row of `runs`. There can be millions, so that the numbers are short.
+/// A row of `runs`. There can be millions, so the integers are small.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowKey {
     pub point: u32,
@@ -34,17 +34,17 @@ impl RowKey {
     }
 }
 
-/// How rows ended.
+/// Number of rows by status, and errors.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub statuses: BTreeMap<Status, usize>,
     pub errors: Vec<String>,
 }
 
-/// Rows that are prepared together, on all threads; so many are in memory at once.
+/// Rows that all threads prepare together, and thus the maximum in memory.
 const TOGETHER: usize = 512;
 
-/// Writes all tables in the order of `rows`: memory does not grow with their number. To be called inside a pool.
+/// Writes all tables in the order of `rows`; memory does not grow with their number. Call it inside a thread pool.
 pub(crate) fn write(
     study: &Study,
     directory: &Path,
@@ -94,30 +94,30 @@ pub(crate) fn write(
     Ok(tally)
 }
 
-/// Runs that several rows have, and whether their execution was written; configurations that mean the same have the same runs.
+/// Runs of several rows, and whether their execution was written; equivalent configurations share their runs.
 fn repeated(rows: &[RowKey]) -> BTreeMap<RunId, bool> {
     let mut ids: Vec<RunId> = rows.iter().map(|row| row.id).collect();
     ids.sort_unstable();
     ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| (pair[0], false)).collect()
 }
 
-/// Columns of results, from their names and what they hold.
+/// Columns of results, from their names and types.
 pub(crate) fn result_columns(
     kinds: &BTreeMap<String, Option<Kind>>,
 ) -> impl Iterator<Item = Column> {
-    // What never had a value is a number that was not there.
+    // A column without any value is one of missing numbers.
     let kind = |kind: Option<Kind>| kind.unwrap_or(Kind::Float);
     kinds.iter().map(move |(name, found)| column(&format!("result.{name}"), kind(*found)))
 }
 
-/// A row, ready to be written, and the rest of what came out: its values are in the row.
+/// A row, ready to be written, and the rest of the outcome: its values are in the row.
 struct Prepared {
     row: Vec<Cell>,
     executed: Option<[Cell; 7]>,
     outcome: Outcome,
 }
 
-/// Where the values of a shape stand among those of a run; most often the next run has the same shape.
+/// Places of a shape's values in a run; the next run usually has the same shape.
 #[derive(Default)]
 pub(crate) struct Places {
     shape: Arc<Vec<String>>,
@@ -126,7 +126,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Makes them those of a shape, for columns of these names.
+    /// Adapts them to a shape, for columns of these names.
     pub fn find(&mut self, shape: &Arc<Vec<String>>, names: &[&String]) {
         if Arc::ptr_eq(&self.shape, shape) && self.places.len() == names.len() {
             return;
@@ -143,7 +143,7 @@ impl Places {
     }
 }
 
-/// For each value of each axis, its words and its number.
+/// For each value of each axis, its text and its number.
 fn axis_cells(study: &Study) -> Vec<Vec<[Cell; 2]>> {
     let of_axis = |axis: &Axis| {
         let cells = |index| [Cell::Text(axis.label_of(index)), float(axis.position(index))];
@@ -152,7 +152,7 @@ fn axis_cells(study: &Study) -> Vec<Vec<[Cell; 2]>> {
     study.axes().iter().map(of_axis).collect()
 }
 
-/// How rows ended, without their results.
+/// The statuses of rows, without their results.
 pub(crate) fn tally(
     (journal, plan): (&Journal, &Plan),
     rows: &[RowKey],
@@ -193,7 +193,7 @@ pub(crate) fn column(name: &str, kind: Kind) -> Column {
     Column { name: name.to_owned(), kind }
 }
 
-/// Columns that every row has a value for, whatever came out.
+/// Columns that have a value in every row, whatever the outcome.
 fn leading_columns(study: &Study) -> Vec<Column> {
     let mut columns = key_columns();
     columns.push(column("seed", Kind::Int));

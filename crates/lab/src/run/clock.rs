@@ -1,6 +1,6 @@
 //! Processor time of a thread.
 
-/// Counts the time of a processor that the calling thread uses, so that other programs on the machine do not matter.
+/// Measures the processor time of the calling thread, which does not depend on other programs on the machine.
 pub(super) struct Clock(f64);
 
 impl Clock {

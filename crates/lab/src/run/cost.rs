@@ -16,17 +16,17 @@ pub struct Cost {
     pub most_runs: usize,
     /// Runs that are done already.
     pub done: usize,
-    /// Simulated time of the others, in seconds.
+    /// Simulated time of the remaining runs, in seconds.
     pub simulated_s: f64,
-    /// Data packets that they send, estimated from trial runs.
+    /// Data packets that the remaining runs send, estimated from trial runs.
     pub packets: f64,
-    /// Time on one core that they take, in seconds, likewise.
+    /// Time on one core that the remaining runs take, in seconds, estimated likewise.
     pub core_s: f64,
     /// The same for the maximum number of runs.
     pub most_core_s: f64,
-    /// The part of `core_s` that is of runs in real time: they come one after the other, on however many threads.
+    /// The part of `core_s` for runs in real time, which run one after the other on any number of threads.
     pub real_s: f64,
-    /// The part of `most_core_s`, likewise.
+    /// The part of `most_core_s` for runs in real time.
     pub most_real_s: f64,
 }
 

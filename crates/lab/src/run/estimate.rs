@@ -14,13 +14,13 @@ use crate::study::Study;
 
 /// Maximum number of configurations that are tried.
 const TRIED: usize = 8;
-/// Part of the time of a run that is tried, but at least a second of simulated time.
+/// Fraction of a run's time that is tried, but at least a second of simulated time.
 const PART: u64 = 20;
-/// Events below which a part says little, so that a longer one is tried: failures come late, and quiet runs cost little.
+/// Number of events below which a trial says little, so that a longer one is made: failures come late, and quiet runs cost little.
 const EVENTS: u64 = 50_000;
-/// Factor of the longer part.
+/// Factor by which that trial is longer.
 const LONGER: u64 = 4;
-/// A run that ends with its files is tried to its end, but with so many bytes in each at most.
+/// Maximum bytes of each file in a trial of a run that ends when its files have arrived; it is tried to its end.
 const BYTES: u64 = 4 << 20;
 /// Overhead of a run in real time: creating links, starting programs.
 const IN_REAL_TIME_S: f64 = 1.0;
@@ -35,7 +35,7 @@ struct Price {
 }
 
 impl Price {
-    /// What is tried after `before`, so many times: the network is made only once, and quiet time stays as it is.
+    /// `factor` times the cost of what is tried after `before`: the network is made only once, and quiet time stays as it is.
     fn times(self, factor: f64, before: Self) -> Self {
         let scaled = |one: f64, before: f64| before + (one - before).max(0.0) * factor;
         Self {
@@ -47,7 +47,7 @@ impl Price {
     }
 }
 
-/// Adds what the remaining runs cost, from the number of them for each point and variant.
+/// Adds the cost of the remaining runs, from their number at each point and variant.
 pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, cost: &mut Cost) {
     let mut by_variant: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (point, variant) in remaining.keys() {
@@ -62,10 +62,10 @@ pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, co
         let scenario = study.scenario(&study.points().at(*point), *variant).ok();
         prices.extend(scenario.and_then(|scenario| price(scenario, study.points().len())));
     }
-    // Those that were not tried cost what these do in the mean.
+    // Runs that were not tried cost as much as the mean of these.
     let runs: usize = remaining.values().sum();
     let each = runs as f64 / prices.len().max(1) as f64;
-    // Where nothing is random, a second run with another seed makes sure of that.
+    // A deterministic study is verified by a second run with another seed.
     let times = if study.replications().deterministic { 2.0 } else { 1.0 };
     for price in prices {
         cost.simulated_s += price.simulated_s * each;
@@ -74,8 +74,8 @@ pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, co
     }
 }
 
-/// Which configurations are tried, as variant and place among its points, of which there are so many: every variant equally
-/// often where that is not too often, and points spread by the golden ratio, since equal steps could meet the same ones.
+/// The configurations that are tried, as variant and place among its points, whose numbers are given: every variant equally often
+/// if that is not too often, and points spread by the golden ratio, since equal steps could select the same ones.
 fn tried(lengths: &[usize]) -> BTreeSet<(usize, usize)> {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let variants = lengths.len();
@@ -104,7 +104,7 @@ fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
     let whole = scenario.run.duration;
     let starts = || scenario.traffic.iter().map(|flow| flow.start);
     let (first, last) = (starts().min().unwrap_or_default(), starts().max().unwrap_or_default());
-    // Before the traffic starts there is nothing to learn.
+    // Nothing can be learnt before the traffic starts.
     let before = |scenario: &mut Scenario, start: Duration| {
         tried_for(scenario, start.max(Duration::from_millis(1)).min(whole), seed)
     };
@@ -150,7 +150,7 @@ fn tried_for(scenario: &mut Scenario, duration: Duration, seed: u64) -> Option<P
     })
 }
 
-/// Shortens the files of a scenario that ends with them; how many times what is left. Nothing where there is no such end.
+/// Shortens the files of a scenario that ends with them, and returns by which factor; `None` for a scenario with another end.
 fn shortened(scenario: &mut Scenario) -> Option<f64> {
     let bytes = |source: &Source| match source {
         Source::File(bytes) => Some(bytes.as_bytes()),
@@ -167,7 +167,7 @@ fn shortened(scenario: &mut Scenario) -> Option<f64> {
     Some(factor)
 }
 
-/// Whether a run does not end without this flow. It continues only for flows of associations, and for others with an end.
+/// Whether a run waits for the end of this flow: one of an association, or another one that has an end.
 fn is_awaited(flow: &Flow) -> bool {
     let is_endless = match &flow.source {
         Source::Saturated

@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::limits::{Cut, Limits};
 use crate::journal::{Execution, FlatResult, Outcome, Status};
 
-/// Runs a scenario with a seed. Every end is an outcome, including a panic.
+/// Runs a scenario with a seed. A panic is an outcome, too.
 pub fn run_once(scenario: &Scenario, seed: u64) -> Outcome {
     let unfinished = || Outcome::without_result(Status::Crashed, "it was left".into());
     run_within(scenario, seed, Limits::default()).unwrap_or_else(unfinished)
@@ -43,7 +43,7 @@ pub(super) fn run_within(scenario: &Scenario, seed: u64, limits: Limits<'_>) -> 
         .unwrap_or_else(|panic| Some(Outcome::without_result(Status::Crashed, message_of(&*panic))))
 }
 
-/// Does a run, and says how long that took; in real time, processor time says nothing.
+/// Makes a run and measures how long it took; in real time, processor time says nothing.
 pub(crate) fn timed<T>(is_simulated: bool, run: impl FnOnce() -> T) -> (T, Execution) {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (start, clock) = (Instant::now(), Clock::start());
@@ -56,7 +56,7 @@ pub(crate) fn timed<T>(is_simulated: bool, run: impl FnOnce() -> T) -> (T, Execu
     (outcome, execution)
 }
 
-/// What came out of a run that was possible.
+/// The outcome of a run that was possible.
 pub(super) fn outcome_of(result: &RunResult) -> Outcome {
     let value = match serde_json::to_value(result) {
         Ok(value) => value,

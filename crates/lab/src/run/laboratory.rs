@@ -1,4 +1,4 @@
-//! What makes the runs of a study.
+//! Makes the runs of a study.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -22,12 +22,12 @@ use crate::journal::{
 use crate::results::{self, WriteError};
 use crate::study::{Measure, Study, matches};
 
-/// The scenario of the last run of a thread: most often the next one has the same.
+/// The scenario of the last run of a thread: the next run usually has the same.
 struct Cached {
     /// Point and variant.
     key: (usize, usize),
     scenario: Scenario,
-    /// What the scenario asks to record, whatever was made of it for a single run.
+    /// The recording that the scenario requests; single runs may have another one.
     asked: Record,
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Laboratory<'a> {
     pool: ThreadPool,
     pub(super) plan: Plan,
     pub(super) shard: Shard,
-    /// Runs that were made by it.
+    /// Number of runs that it made.
     made: AtomicUsize,
     pub test_bed: Option<&'a dyn TestBed>,
     pub limits: Limits<'a>,
     pub at_least: &'a [u32],
 }
 
-/// What two runs of a study that says that nothing is random measured differently, in words.
+/// The difference between two runs of a study that claims to be deterministic, as text.
 fn differing(
     measures: &[Measure],
     one: &Outcome,
@@ -77,7 +77,7 @@ impl<'a> Laboratory<'a> {
         shard: Shard,
     ) -> Result<Self, RunError> {
         let threads = match study.is_in_real_time() {
-            // They would measure each other.
+            // Processes beside each other would disturb each other's measurements.
             true => 1,
             false => jobs.map_or(0, NonZeroUsize::get),
         };
@@ -88,8 +88,7 @@ impl<'a> Laboratory<'a> {
         Ok(Self { study, journal, pool, plan, shard, made, test_bed: None, limits, at_least })
     }
 
-    /// Makes the runs that are missing, or finds out that none are; returns the number of runs of each point, or nothing
-    /// if it was stopped.
+    /// Makes the missing runs, if any; returns the number of runs of each point, or `None` if it was stopped.
     pub fn complete(
         &self,
         worker: Option<(&AtomicBool, &dyn Progress)>,
@@ -125,8 +124,8 @@ impl<'a> Laboratory<'a> {
         self.limits.budget.is_some_and(|budget| budget.is_spent())
     }
 
-    /// How many runs each point is to have at first. Where runs are added until statements are decided, those that are there
-    /// belong to it.
+    /// Number of runs that each point is to have at first. If runs are added until statements are decided, existing ones
+    /// count.
     fn first_targets(&self) -> Vec<u32> {
         let first = first_target(self.study);
         let mut targets = vec![first; self.study.points().len()];
@@ -139,7 +138,7 @@ impl<'a> Laboratory<'a> {
         targets
     }
 
-    /// How many runs all variants of each point have; nothing if some lack the first ones.
+    /// Number of runs that all variants of each point have; `None` if some lack the first ones.
     fn done_targets(&self) -> Option<Vec<u32>> {
         let first = first_target(self.study);
         let mut targets = vec![first; self.study.points().len()];
@@ -149,7 +148,7 @@ impl<'a> Laboratory<'a> {
         Some(targets)
     }
 
-    /// How many runs all variants of a point have.
+    /// Number of runs that all variants of a point have.
     fn done_at(&self, point: usize) -> u32 {
         let possible = |variant: &usize| self.plan.refused(point, *variant).is_none();
         let variants: Vec<usize> = (0..self.study.variants().len()).filter(possible).collect();
@@ -164,7 +163,7 @@ impl<'a> Laboratory<'a> {
         (0..).take_while(is_done).count() as u32
     }
 
-    /// Runs that are neither done nor refused, each once, and those that are to be made again.
+    /// Runs that are neither done nor impossible, each once, and those that are to be repeated.
     fn missing(&self, targets: &[u32], again: Option<Limits<'_>>) -> Vec<(usize, usize, u32)> {
         let is_due = |id| match self.journal.note(id) {
             Some(note) => again.is_some_and(|limits| limits.wants_again(note)),
@@ -180,7 +179,7 @@ impl<'a> Laboratory<'a> {
             .collect()
     }
 
-    /// Makes runs and writes them down.
+    /// Makes and records runs.
     fn make(
         &self,
         missing: &[(usize, usize, u32)],
@@ -235,11 +234,11 @@ impl<'a> Laboratory<'a> {
         Ok(Some(status))
     }
 
-    /// Runs a scenario; with a second seed, too, where the study says that nothing is random. Nothing comes of a run that is
-    /// abandoned.
+    /// Runs a scenario, and once more with a second seed if the study claims to be deterministic. `None` for an abandoned
+    /// run.
     fn make_outcome(&self, scenario: &Scenario, seed: u64) -> Result<Option<Outcome>, RunError> {
         let Some(outcome) = self.run_anywhere(scenario, seed)? else { return Ok(None) };
-        // That one run is the truth is not to be taken on trust.
+        // The claim that one run suffices is verified.
         if self.study.replications().deterministic && outcome.status.has_results() {
             let other = run_within(scenario, seed.wrapping_add(1), self.limits);
             let Some(other) = other else { return Ok(None) };
@@ -253,7 +252,7 @@ impl<'a> Laboratory<'a> {
         Ok(Some(outcome))
     }
 
-    /// Runs a scenario in the time that it is for.
+    /// Runs a scenario in simulated or real time.
     fn run_anywhere(&self, scenario: &Scenario, seed: u64) -> Result<Option<Outcome>, RunError> {
         match (scenario.test_bed, self.test_bed) {
             (None, _) => Ok(run_within(scenario, seed, self.limits)),
@@ -272,12 +271,12 @@ impl<'a> Laboratory<'a> {
         outcome
     }
 
-    /// Threads that make runs.
+    /// Number of threads that make runs.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
-    /// Runs that were made by it.
+    /// Number of runs that it made.
     pub fn made(&self) -> usize {
         self.made.load(Ordering::Relaxed)
     }
@@ -295,7 +294,7 @@ impl<'a> Laboratory<'a> {
         Ok(self.summary(directory, &rows, tally, (new, start)))
     }
 
-    /// Says what became of its part, without tables.
+    /// Summarises its part, without writing tables.
     pub fn tell(
         &self,
         directory: &Path,
@@ -307,7 +306,7 @@ impl<'a> Laboratory<'a> {
         Ok(self.summary(directory, &rows, tally, (new, start)))
     }
 
-    /// The rows of its part, in the order of tables.
+    /// The rows of its part, in the order of the tables.
     fn rows(&self, targets: &[u32]) -> Vec<results::RowKey> {
         let row = |(point, variant, replication)| {
             let id = self.plan.id(self.study, point, variant, replication);
@@ -336,7 +335,7 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    /// Versions and revisions that made these rows, in words.
+    /// Versions and revisions that made these rows, as text.
     pub fn programs(&self, rows: &[results::RowKey]) -> Vec<String> {
         let made = rows.iter().filter_map(|row| self.journal.program_of(row.id));
         let programs: BTreeSet<_> = made.map(|p| (p.version.clone(), p.revision.clone())).collect();

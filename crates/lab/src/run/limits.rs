@@ -29,7 +29,7 @@ impl Budget {
         self.used_s() >= self.limit_s
     }
 
-    /// Notes the time of a run.
+    /// Adds the time of a run.
     pub(super) fn spend(&self, seconds: f64) {
         self.used_us.fetch_add((seconds * 1e6) as u64, Ordering::Relaxed);
     }
@@ -38,7 +38,7 @@ impl Budget {
 /// Limits of the time and the attempts of runs. They do not change the result of a run within them.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// Longest time of a run; default: none.
+    /// Maximum time of a run; default: no limit.
     pub run_timeout: Option<Duration>,
     /// Maximum number of attempts for a run that crashes.
     pub attempts: NonZeroU32,
@@ -58,9 +58,9 @@ impl Default for Limits<'_> {
 /// Why a run did not complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cut {
-    /// It took too long.
+    /// The run took too long.
     TimedOut,
-    /// It was abandoned.
+    /// The run was abandoned.
     Abandoned,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Limits<'a> {
         match note.status {
             Status::Ok | Status::Failed | Status::Refused => false,
             Status::Crashed => note.failures < self.attempts.get(),
-            // Only if it may take longer than it did.
+            // Only if it may now take longer than it did then.
             Status::TimedOut => {
                 self.run_timeout.is_none_or(|limit| limit.as_secs_f64() > note.execution.wall_s)
             }

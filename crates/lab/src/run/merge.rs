@@ -13,7 +13,7 @@ use crate::study::Study;
 /// Joins the results of shards in `directory`.
 ///
 /// # Errors
-/// They belong to different studies, runs are missing, or as [`run_study`](super::run_study).
+/// The shards belong to different studies, runs are missing, or as [`run_study`](super::run_study).
 pub fn merge(shards: &[PathBuf], directory: &Path) -> Result<Summary, RunError> {
     let [first, others @ ..] = shards else { return Err(ResultsError::Nothing.into()) };
     let study = results::study_in(first)?;
@@ -27,7 +27,7 @@ pub fn merge(shards: &[PathBuf], directory: &Path) -> Result<Summary, RunError> 
     merge_into(&study, directory, shards)
 }
 
-/// Joins what several processes made in one directory, and writes the tables.
+/// Joins the runs that several processes made in one directory, and writes the tables.
 ///
 /// # Errors
 /// There is no study, runs are missing, or as [`run_study`](super::run_study).
@@ -46,7 +46,7 @@ fn merge_into(study: &Study, directory: &Path, shards: &[PathBuf]) -> Result<Sum
     let journal = Journal::open(directory)?;
     let joined = joined(study, directory, &journal, shards, start);
     if joined.is_err() {
-        // What was there before stays; why it failed is worth more than what a file system says now.
+        // What was there before stays. The first error says more than one of the file system now.
         journal.discard();
         if made {
             let _ = fs::remove_dir(directory);
@@ -55,7 +55,7 @@ fn merge_into(study: &Study, directory: &Path, shards: &[PathBuf]) -> Result<Sum
     joined
 }
 
-/// Joins the journals of shards in one of a directory, and writes the tables if nothing is missing.
+/// Joins the journals of shards into that of a directory, and writes the tables if nothing is missing.
 fn joined(
     study: &Study,
     directory: &Path,
@@ -71,7 +71,7 @@ fn joined(
     finish(study, directory, journal, taken, start)
 }
 
-/// Writes the tables of a journal in which nothing is missing.
+/// Writes the tables of a complete journal.
 fn finish(
     study: &Study,
     directory: &Path,

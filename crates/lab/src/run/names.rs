@@ -11,26 +11,26 @@ use crate::study::{Study, matches, no};
 
 use Step::{Index, Key};
 
-/// How long a run is tried after its association begins.
+/// Duration of a trial after the association begins.
 const TRIED: Duration = Duration::from_millis(20);
-/// Longest time between samples of series in it.
+/// Maximum time between samples of series in a trial.
 const SAMPLED: Duration = Duration::from_millis(5);
 
-/// Tries a short run of each variant, and looks whether it has what measures and series name. Without this, a misspelt name
-/// would be found out by the first long run, or never.
+/// Makes a short run of each variant, and checks that it has the results and series that the study names. Otherwise the first
+/// long run would find a misspelt name, or nothing would.
 ///
 /// # Errors
-/// A name fits nothing; the error says where it stands, and what is near.
+/// A name matches nothing; the error says where it is written, and names the nearest.
 pub fn check_names(study: &Study) -> Result<(), DocumentError> {
     let mut series: Vec<String> = Vec::new();
-    // Series of events are there only once something happened, which a short run need not see.
+    // A series of events exists only after the first event, which may not happen in a short run.
     let mut has_events = false;
     for variant in 0..study.variants().len() {
         if study.points().is_empty() {
             break;
         }
         let point = &study.points().at(0);
-        // What makes no sense is another matter.
+        // An invalid configuration is reported elsewhere.
         let Ok(scenario) = study.scenario(point, variant) else { continue };
         let Record { changes, tsns, blocking, timeouts, .. } = scenario.record;
         has_events |= changes == Switch::On || [tsns, blocking, timeouts].contains(&Detail::List);
@@ -75,15 +75,15 @@ fn check_measures(study: &Study, result: &FlatResult) -> Result<(), DocumentErro
     Ok(())
 }
 
-/// Whether a long run can have such a result. What a short one says nothing of, as of the delay of messages where none
-/// arrived, may have parts.
+/// Whether a long run can have such a result. A value that is empty in a short run, such as the delay of messages if none
+/// arrived, may have parts in a long one.
 fn is_result(pattern: &str, result: &FlatResult) -> bool {
     let begins = |name: &str| {
         let depth = name.split('.').count();
         let head: Vec<&str> = pattern.split('.').take(depth).collect();
         matches(&head.join("."), name)
     };
-    // Probes list what happened, which may be nothing yet.
+    // Probes list events, of which there may be none yet.
     if pattern.starts_with("probes.") {
         return true;
     }

@@ -24,8 +24,8 @@ impl Progress for Silent {
     fn done(&self, _status: Status) {}
 }
 
-/// Does `count` pieces of work, each thread with a state of its own, until all are done or `stop` is set. Pieces are
-/// begun in order.
+/// Does `count` pieces of work, each thread with a state of its own, until all are done or `stop` is set. Pieces begin
+/// in order.
 fn work<S>(
     pool: &ThreadPool,
     count: usize,
@@ -46,11 +46,11 @@ fn work<S>(
     });
 }
 
-/// Does `count` runs, each thread with a state of its own, until all are done, one cannot be made or `stop` is set. A run
-/// without a status was left.
+/// Makes `count` runs, each thread with a state of its own, until all are done, one cannot be made or `stop` is set. A run
+/// without a status was not completed.
 ///
 /// # Errors
-/// The first of those that cannot be made.
+/// A run cannot be made; the first such error.
 pub(crate) fn make_runs<S, E: Send>(
     pool: &ThreadPool,
     count: usize,
@@ -59,7 +59,7 @@ pub(crate) fn make_runs<S, E: Send>(
     each: impl Fn(&mut S, usize) -> Result<Option<Status>, E> + Sync,
 ) -> Result<(), E> {
     let trouble: Mutex<Option<E>> = Mutex::new(None);
-    // Stopped by the user, or by the first trouble.
+    // Stopped by the user, or by the first error.
     let halt = AtomicBool::new(false);
     work(pool, count, &halt, begin, |state, number| {
         if stop.load(Ordering::Relaxed) {

@@ -28,8 +28,8 @@ pub struct Request<'a> {
     pub sharing: Sharing,
     /// Limits of the time and the attempts of runs.
     pub limits: Limits<'a>,
-    /// For a study that is run until statements are decided: how many runs each point is to have at least, beside those that
-    /// it has; as many as the study says where there is no number.
+    /// For a study that is run until statements are decided: minimum number of runs of each point; default: as in the
+    /// study.
     pub at_least: &'a [u32],
     /// The program that runs it.
     pub program: Program,
@@ -44,11 +44,11 @@ pub struct Request<'a> {
 /// Whether a directory is for one process at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sharing {
-    /// It is: when all is done, tables are written.
+    /// One process; it writes the tables when all runs are done.
     #[default]
     Alone,
-    /// Many processes make parts of a study there at the same time, on whatever machines. Tables are for
-    /// [`gather`](super::gather).
+    /// Many processes, possibly on several machines, each with a part of the study. [`gather`](super::gather) writes the
+    /// tables.
     Shared,
 }
 
@@ -57,13 +57,13 @@ pub enum Sharing {
 pub struct Summary {
     /// Directory with the results.
     pub directory: PathBuf,
-    /// Rows of `runs`.
+    /// Number of rows of `runs`.
     pub rows: usize,
-    /// Runs made now.
+    /// Number of runs made now.
     pub new: usize,
-    /// Runs that existed before.
+    /// Number of runs that existed before.
     pub known: usize,
-    /// Rows by status.
+    /// Number of rows by status.
     pub statuses: BTreeMap<Status, usize>,
     /// Some of the errors.
     pub errors: Vec<String>,
@@ -71,7 +71,7 @@ pub struct Summary {
     pub programs: Vec<String>,
     /// How the work ended.
     pub finish: Finish,
-    /// Time that it took, in seconds.
+    /// Duration in seconds.
     pub wall_s: f64,
 }
 
@@ -81,7 +81,7 @@ pub struct Summary {
 pub enum Finish {
     /// All runs are complete, and tables are written.
     Complete,
-    /// It was interrupted; finished runs will not be repeated.
+    /// The study was interrupted; finished runs will not be repeated.
     Interrupted,
     /// The budget of processor time was used up before the first runs of all configurations were done.
     Exhausted,
@@ -97,14 +97,14 @@ pub enum RunError {
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// There is no test bed, or it could not run the study.
-    #[error("in real time it cannot be run: {0}")]
+    #[error("the study cannot be run in real time: {0}")]
     TestBed(String),
-    /// Runs are missing, and must not be made.
+    /// Runs are missing, and the request does not allow making them.
     #[error(
         "{missing} runs are missing: run the shards or units to their end, or the study itself with this directory as --out"
     )]
     Missing {
-        /// How many.
+        /// Number of missing runs.
         missing: usize,
     },
 }
@@ -163,7 +163,7 @@ pub fn run_study(
     }
 }
 
-/// Who runs a study, and on what: in real time the machine matters.
+/// The program that runs a study and the machine, which matters in real time.
 fn signature(study: &Study, request: &Request<'_>) -> Program {
     let mut program = request.program.clone();
     if let Some(bed) = request.test_bed.filter(|_| study.is_in_real_time()) {

@@ -11,10 +11,10 @@ use crate::journal::{Journal, Plan, RunId, Shard, Status, first_target, keys};
 use crate::results;
 use crate::study::Study;
 
-/// The time at the end of which the rate is taken, in seconds.
+/// The last seconds from which the rate is calculated.
 const WINDOW_S: f64 = 600.0;
 
-/// Maximum number of runs that are planned to see which of them are done.
+/// Maximum number of runs that are planned to determine which of them are done.
 const PLANNED: usize = 50_000;
 
 /// Progress of a study.
@@ -24,28 +24,28 @@ pub struct Survey {
     pub title: String,
     /// Runs of the study; with `until`, the minimum.
     pub runs: usize,
-    /// Whether the runs were planned, which takes long for very many: if not, runs of an earlier form of the study count as
-    /// done, and those that several configurations share count once each.
+    /// Whether the runs were planned, which takes long for very many. If not, runs of an earlier form of the study count as
+    /// done, and runs that several configurations share count once.
     pub is_planned: bool,
     /// Finished runs, with a result or without.
     pub done: usize,
     /// Finished runs, by status.
     pub statuses: BTreeMap<Status, usize>,
-    /// Processes that write there now, and on which file systems cannot tell.
+    /// Processes that write there now, or may do so on file systems without locks.
     pub processes: usize,
-    /// Whether all of these are known to be at work.
+    /// Whether all of these are known to be running.
     pub is_certain: bool,
-    /// Runs that they make at a time.
+    /// Runs that these processes make at a time.
     pub running: usize,
-    /// Runs per second that ended in the last ten minutes before the last one.
+    /// Runs per second that ended in the ten minutes before the end of the last run.
     pub rate_per_s: Option<f64>,
     /// Remaining time at this rate in seconds, if a process is running.
     pub left_s: Option<f64>,
     /// Time on one core that runs took, in seconds.
     pub core_s: f64,
-    /// Runs that are done, by machine.
+    /// Finished runs, by machine.
     pub hosts: BTreeMap<String, usize>,
-    /// The same, by version and revision of the program.
+    /// Finished runs, by version and revision of the program.
     pub programs: BTreeMap<String, usize>,
     /// Whether the tables exist.
     pub has_tables: bool,
@@ -145,7 +145,7 @@ fn rate(mut ends: Vec<f64>) -> Option<f64> {
     let last = *ends.last()?;
     let recent = &ends[ends.partition_point(|end| *end < last - WINDOW_S)..];
     let time = last - recent.first()?;
-    // The first of them only says when the time begins.
+    // The first end only marks the beginning of the time.
     (time > 0.0).then(|| (recent.len() - 1) as f64 / time)
 }
 

@@ -4,16 +4,15 @@ use polypath_sim::Scenario;
 
 use crate::journal::Outcome;
 
-/// Runs scenarios in real time: those with `test_bed`. It has its links to itself while it does, so that runs come one
-/// after the other.
+/// Runs scenarios with `test_bed` in real time, one after the other, so that each has the links for itself.
 pub trait TestBed: Sync {
     /// Why nothing can be run here, and the remedy; `None` if it works.
     fn objection(&self) -> Option<String>;
-    /// What decides over results beside the scenario, in words: kernel and processors.
+    /// What affects results beside the scenario, as text: kernel and processors.
     fn machine(&self) -> String;
-    /// Runs a scenario once; the seed is for what the programs draw.
+    /// Runs a scenario once; the seed is for random numbers of the programs.
     ///
     /// # Errors
-    /// It cannot be run, which says nothing about the scenario and will be tried again.
+    /// The run could not be made, for a reason that is not the scenario's; it will be repeated.
     fn run(&self, scenario: &Scenario, seed: u64) -> Result<Outcome, String>;
 }

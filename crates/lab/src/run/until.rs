@@ -32,7 +32,7 @@ impl Laboratory<'_> {
         Ok(extended)
     }
 
-    /// What the runs of a configuration measured.
+    /// Values that the runs of a configuration measured.
     fn values(
         &self,
         until: &Until,
@@ -58,7 +58,7 @@ impl Laboratory<'_> {
         Ok(values)
     }
 
-    /// What a run measured; nothing where it has no results.
+    /// Values that a run measured; `None` if it has no results.
     fn value(&self, measure: &Measure, entry: Option<Entry>) -> Result<Option<f64>, NoResult> {
         let outcome = entry.map(|entry| entry.outcome);
         match outcome.filter(|outcome| outcome.status.has_results()) {
@@ -67,8 +67,8 @@ impl Laboratory<'_> {
         }
     }
 
-    /// The number of runs after which the interval is probably narrow enough: what its width now suggests, but at most
-    /// twice as many as now. Depends on nothing but the runs so far.
+    /// The number of runs after which the interval is probably narrow enough, extrapolated from its present width, but at
+    /// most twice as many as now. It depends only on the runs so far.
     fn wanted(&self, until: &Until, values: &[f64], now: u32) -> u32 {
         let Some(estimate) = mean(values, self.study.confidence()) else { return now };
         let half_width = estimate.interval.half_width();

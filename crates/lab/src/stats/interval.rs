@@ -5,9 +5,9 @@ use serde::Serialize;
 /// A range of numbers with both ends in it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Interval {
-    /// Lower end; minus infinity where nothing is known.
+    /// Lower end; minus infinity if unknown.
     pub low: f64,
-    /// Upper end; infinity where nothing is known.
+    /// Upper end; infinity if unknown.
     pub high: f64,
 }
 

@@ -6,15 +6,15 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Interval;
 
-/// How sure an interval is, and what a single run says.
+/// Confidence of an interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Confidence {
-    /// The interval covers the truth with this probability; a single run says nothing about its own spread.
+    /// The interval covers the true value with this probability; that of a single run is infinite.
     Level(Fraction),
-    /// With this probability the intervals of all numbers of runs cover the truth, one and all: whoever looks after each run
-    /// and ends when it suits is not misled more often.
+    /// The intervals of all numbers of runs together cover the true value with this probability, so that it also holds if
+    /// intervals are inspected after each run and decide whether there are more.
     Always(Fraction),
-    /// The configuration has no randomness: a run is the truth.
+    /// The configuration has no randomness: one run gives the true value.
     Deterministic,
 }
 
@@ -25,7 +25,7 @@ impl Default for Confidence {
 }
 
 impl Confidence {
-    /// What the standard error of the mean of `n` runs is multiplied with.
+    /// Factor of the standard error of the mean of `n` runs.
     fn factor(self, n: usize) -> f64 {
         match self {
             Self::Deterministic => 0.0,
@@ -39,7 +39,7 @@ impl Confidence {
     /// The interval of a mean with this standard error.
     fn interval(self, mean: f64, standard_error: f64, n: usize) -> Interval {
         let factor = self.factor(n);
-        // Runs that all say the same leave no doubt, but a single run all of it.
+        // Equal runs have an interval of width 0, but a single run an infinite one.
         let half_width = if standard_error == 0.0 && factor.is_finite() {
             0.0
         } else {
@@ -49,17 +49,16 @@ impl Confidence {
     }
 }
 
-/// What the standard error of a mean of `n` runs is multiplied with, so that the probability that the true mean lies
-/// outside is at most `alpha` for all `n` together.
+/// Factor of the standard error of a mean of `n` runs, such that the probability that the true mean is ever outside of the
+/// interval is at most `alpha` for all `n` together.
 ///
-/// It is the t-test that is valid at any time, by Lai (Annals of Statistics 4, 1976) and by Wang and Ramdas (Anytime-valid
-/// t-tests and confidence sequences for Gaussian means with unknown variance, arXiv 2310.03722): with t as ever and
-/// g = 1,
+/// It is the anytime-valid t-test of Lai (Annals of Statistics 4, 1976) and of Wang and Ramdas (Anytime-valid t-tests and
+/// confidence sequences for Gaussian means with unknown variance, arXiv 2310.03722): with Student's t and g = 1,
 ///
 /// > M(n) = (1 + n g)^(-1/2) ((1 + t²/(n-1)) / (1 + t²/((n-1)(1 + n g))))^(n/2)
 ///
 /// is, for the true mean of normal numbers, a nonnegative martingale that begins with 1, which reaches 1/alpha with a probability
-/// of at most alpha (Ville's inequality). The interval has all means for which it has not.
+/// of at most alpha (Ville's inequality). The interval consists of all means for which it has not.
 fn always(alpha: f64, n: f64) -> f64 {
     /// Variance of the effects that it is tuned for, in variances of a run.
     const G: f64 = 1.0;
@@ -72,18 +71,18 @@ fn always(alpha: f64, n: f64) -> f64 {
     ((n - 1.0) * (bound - 1.0) / rest).sqrt()
 }
 
-/// A number over several runs.
+/// An estimate from several runs.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// The estimate itself.
+    /// The value.
     pub value: f64,
-    /// Where the truth lies, with the confidence that was asked for.
+    /// Interval of the true value with the requested confidence.
     pub interval: Interval,
-    /// Runs (or pairs of runs) behind it.
+    /// Number of runs (or pairs of runs).
     pub n: usize,
 }
 
-/// The mean of runs; nothing for none.
+/// The mean of runs; `None` without runs.
 pub fn mean(values: &[f64], confidence: Confidence) -> Option<Estimate> {
     let (value, error) = moments(values)?;
     let n = values.len();
@@ -96,8 +95,8 @@ pub fn paired_difference(pairs: &[(f64, f64)], confidence: Confidence) -> Option
     mean(&differences, confidence)
 }
 
-/// The ratio of the means, `a / b`, of runs that belong together in pairs: its spread is that of `a - ratio * b`
-/// (delta method), so what both have in common does not count. Nothing where the mean of `b` is zero.
+/// The ratio of the means, `a / b`, of paired runs. Its standard error is that of `a - ratio * b` (delta method), so common
+/// variation cancels out. `None` if the mean of `b` is zero.
 pub fn ratio(pairs: &[(f64, f64)], confidence: Confidence) -> Option<Estimate> {
     let count = pairs.len() as f64;
     let below = pairs.iter().map(|(_, b)| b).sum::<f64>() / count;
@@ -115,7 +114,7 @@ pub fn ratio(pairs: &[(f64, f64)], confidence: Confidence) -> Option<Estimate> {
 fn moments(values: &[f64]) -> Option<(f64, f64)> {
     let first = *values.first()?;
     let count = values.len() as f64;
-    // Around the first value, so that equal values have no spread at all.
+    // Relative to the first value, so that equal values have a standard error of exactly 0.
     let mean = first + values.iter().map(|value| value - first).sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let error = if values.len() < 2 { 0.0 } else { (squares / (count - 1.0) / count).sqrt() };

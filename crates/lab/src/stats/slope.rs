@@ -2,8 +2,8 @@
 
 use super::{Confidence, Estimate, mean};
 
-/// The mean slope of curves that were measured at the same places `x`, one for each run, by least squares. Nothing for
-/// fewer than two different places.
+/// The mean slope of curves, one per run, that were measured at the same places `x`, by least squares. `None` for fewer than
+/// two different places.
 pub fn slope(x: &[f64], curves: &[Vec<f64>], confidence: Confidence) -> Option<Estimate> {
     let slopes: Option<Vec<f64>> = curves.iter().map(|curve| slope_of(x, curve)).collect();
     mean(&slopes?, confidence)

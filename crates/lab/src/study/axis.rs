@@ -42,8 +42,8 @@ impl Axis {
         number(value, self.unit.as_deref())
     }
 
-    /// A quantity of the axis that cannot be given in its unit, so that results would have no number for it. What is no
-    /// unit of a quantity, such as `1e-6`, is a word for pictures.
+    /// The error for a quantity that cannot be given in the unit of the axis, so that results would have no number for it. A
+    /// unit that belongs to no quantity, such as `1e-6`, is only a text for pictures.
     pub(super) fn unit_problem(&self) -> Option<String> {
         let unit = self.unit.as_deref()?;
         number(&Value::String(format!("1 {unit}")), None)?;
@@ -82,7 +82,7 @@ fn number(value: &Value, unit: Option<&str>) -> Option<f64> {
             readers.into_iter().find_map(|read| {
                 let number = read(text)?;
                 let Some(unit) = &unit else { return Some(number) };
-                // Prefixes of ten and powers of two are exact, and so are quotients of their small multiples.
+                // Decimal and binary prefixes are exact, and so are quotients of small multiples of them.
                 Some(number / read(unit)?)
             })
         }
@@ -106,7 +106,7 @@ fn fraction(text: &str) -> Option<f64> {
     text.parse().ok().map(Fraction::as_f64)
 }
 
-/// Whether quantities can be multiplied by it.
+/// Whether quantities can be multiplied by this number.
 pub(super) fn is_factor(factor: f64) -> bool {
     factor.is_finite() && factor >= 0.0
 }
@@ -114,7 +114,7 @@ pub(super) fn is_factor(factor: f64) -> bool {
 /// A number or quantity times `factor`, rounded to the finest step of its kind.
 fn times(value: &Value, factor: f64) -> Result<Value, String> {
     if !is_factor(factor) {
-        return Err(format!("{factor} is no factor"));
+        return Err(format!("{factor} is not a factor"));
     }
     let scaled = |number: u64| (number as f64 * factor).round() as u64;
     let text = match value {
@@ -133,7 +133,7 @@ fn times(value: &Value, factor: f64) -> Result<Value, String> {
         ByteCount::from_bytes(scaled(bytes.as_bytes())).to_string()
     } else if let Ok(part) = text.parse::<Fraction>() {
         let product = Fraction::from_f64(part.as_f64() * factor);
-        product.map_err(|_| format!("`{text}` times {factor} is more than all"))?.to_string()
+        product.map_err(|_| format!("`{text}` times {factor} is too large"))?.to_string()
     } else {
         return Err(match misread(text) {
             Some(problem) => problem,
@@ -147,7 +147,7 @@ fn times(value: &Value, factor: f64) -> Result<Value, String> {
     Ok(Value::String(product))
 }
 
-/// The error for a text that begins like a quantity: usually its unit. The nearest unit comes first.
+/// The error for a text that begins like a quantity: usually its unit is wrong. An error that names a near unit comes first.
 fn misread(text: &str) -> Option<String> {
     if !text.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
         return None;
@@ -215,7 +215,7 @@ mod tests {
         let changes = axis.changes(0).expect("a part can be multiplied");
         assert_eq!(changes.last(), Some(&("each of four".to_owned(), string("17.5 %"))));
         axis.scaled = [("too much".to_owned(), 2.0)].into();
-        assert!(axis.changes(1).expect_err("120 %").contains("more than all"));
+        assert!(axis.changes(1).expect_err("120 %").contains("is too large"));
         axis.values = vec![string("cmt")];
         assert!(axis.changes(0).expect_err("a word").contains("`cmt` cannot be multiplied"));
         for (wrong, expected) in [

@@ -24,7 +24,7 @@ pub(super) fn check(file: &StudyFile, document: &Document) -> Result {
     }
     check_names(document, "measures", file.measures.iter().map(|measure| measure.name.as_str()))?;
     if file.measures.is_empty() {
-        return Err(document.complain(&[Key("measures")], "a study measures something"));
+        return Err(document.complain(&[Key("measures")], "a study needs at least one measure"));
     }
     check_replications(file, document)?;
     check_series(file, document)?;
@@ -48,7 +48,7 @@ fn check_names<'a>(
             Err(document.complain(&[Key(list), Index(index), Key("name")], message))
         };
         if name.trim().is_empty() || name == "." || name == ".." {
-            return wrong("there must be a name".into());
+            return wrong("the name must not be empty".into());
         }
         if let Some(unfit) = name.chars().find(|c| matches!(c, '/' | '\\') || c.is_control()) {
             return wrong(format!("{unfit:?} cannot be part of a name"));
@@ -60,7 +60,7 @@ fn check_names<'a>(
     Ok(())
 }
 
-/// A table under a key of one step is most likely a key that lacks its quotes, and would replace a whole section.
+/// A table under a key of one step is probably a key without quotes, and would replace a whole section.
 fn check_settings(settings: &Settings, path: &[Step<'_>], document: &Document) -> Result {
     for (key, value) in settings {
         if let (false, Value::Table(table)) = (key.contains('.'), value) {
@@ -113,7 +113,7 @@ fn check_axes(file: &StudyFile, document: &Document) -> Result {
 fn axis_problem(axis: &Axis) -> Option<(&'static str, String)> {
     let count = axis.values.len();
     if count == 0 {
-        return Some(("values", "an axis has at least one value".into()));
+        return Some(("values", "an axis needs at least one value".into()));
     }
     if axis.keys.is_empty() && axis.with.is_empty() && axis.scaled.is_empty() {
         return Some(("keys", "the axis changes nothing: name keys of the scenario".into()));
@@ -121,7 +121,7 @@ fn axis_problem(axis: &Axis) -> Option<(&'static str, String)> {
     if let Some(twice) =
         (0..count).find(|index| axis.values[..*index].contains(&axis.values[*index]))
     {
-        let message = format!("{} stands there twice", axis.values[twice]);
+        let message = format!("{} is listed twice", axis.values[twice]);
         return Some(("values", message));
     }
     if !axis.labels.is_empty() && axis.labels.len() != count {
@@ -132,7 +132,10 @@ fn axis_problem(axis: &Axis) -> Option<(&'static str, String)> {
         return Some(("with", message));
     }
     if let Some((_, factor)) = axis.scaled.iter().find(|(_, factor)| !axis::is_factor(**factor)) {
-        return Some(("scaled", format!("{factor} is no factor: a number from 0 is, such as 0.5")));
+        return Some((
+            "scaled",
+            format!("{factor} is not a factor: it must be a finite number from 0, such as 0.5"),
+        ));
     }
     axis.unit_problem().map(|message| ("unit", message))
 }
@@ -185,7 +188,7 @@ fn check_series(file: &StudyFile, document: &Document) -> Result {
         return wrong("interval", "must not be zero");
     }
     if series.runs == 0 {
-        return wrong("runs", "must be at least 1; without series leave out the table");
+        return wrong("runs", "must be at least 1; to keep no series, leave out the table");
     }
     Ok(())
 }
@@ -204,7 +207,7 @@ fn check_quick(file: &StudyFile, document: &Document) -> Result {
             return wrong(unknown("axis", name, file.axes.iter().map(|axis| axis.name.as_str())));
         };
         if values.is_empty() {
-            return wrong("at least one value has to remain".into());
+            return wrong("at least one value must remain".into());
         }
         if let Some(other) = values.iter().find(|value| !axis.values.contains(value)) {
             return wrong(format!("{other} is not a value of the axis"));
@@ -217,7 +220,7 @@ fn check_quick(file: &StudyFile, document: &Document) -> Result {
             file.axes.iter().filter(|other| other.zip.is_some() && other.zip == axis.zip);
         if let Some(partner) = partners.find(|other| kept(other) != kept(axis)) {
             return wrong(format!(
-                "`{}` advances with it and has to keep the values at the same places",
+                "`{}` advances with it and must keep the values at the same places",
                 partner.name
             ));
         }
@@ -225,7 +228,7 @@ fn check_quick(file: &StudyFile, document: &Document) -> Result {
     Ok(())
 }
 
-/// Refuses an edit of what the study varies: it would change nothing, or only some of the runs.
+/// Rejects a change of a key that the study varies: it would change nothing, or only some of the runs.
 pub(super) fn not_varied(file: &StudyFile, edit: &str) -> Result {
     let key = edit.split_once('=').map_or(edit, |(key, _)| key).trim();
     let axes = file.axes.iter().flat_map(|axis| {

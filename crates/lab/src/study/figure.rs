@@ -141,13 +141,13 @@ impl FigurePlan {
                 Err(("series", "is for time lines and sequences; lines and bars have `y`".into()))
             }
             FigureKind::Lines | FigureKind::Bars if file.axes.is_empty() => {
-                Err(("kind", "the study has no axis along which this could lie".into()))
+                Err(("kind", "the study has no axis for this figure".into()))
             }
             FigureKind::TimeLines | FigureKind::Sequence if self.divided_by.is_some() => {
                 Err(("divided_by", "is for lines and bars".into()))
             }
             FigureKind::TimeLines | FigureKind::Sequence if self.series.is_empty() => {
-                Err(("series", "names what is drawn over time".into()))
+                Err(("series", "is required: the series that are drawn over time".into()))
             }
             FigureKind::TimeLines | FigureKind::Sequence if file.series.is_none() => {
                 Err(("kind", "the study keeps no series: it needs a table `series`".into()))

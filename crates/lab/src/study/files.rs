@@ -9,15 +9,15 @@ use toml::Value;
 use super::axis::text;
 use super::file::{Axis, StudyFile};
 
-/// The tables with a key `file`: traces of links, and lists of messages.
+/// Tables with a key `file`: traces of links, and lists of messages.
 const TABLES: [&str; 2] = ["rate_trace", "trace"];
 const FILE: &str = "file";
 
 /// Transforms the name of a file at a place of the scenario.
 type Rename<'a> = &'a dyn Fn(&[Step<'_>], &str) -> Option<String>;
 
-/// Makes the names of all files absolute. Relative ones start from the folder of the file in which they are written: that
-/// of the scenario, or `folder`, that of the study. Tables and pictures call values of axes what they were called before.
+/// Makes the names of all files absolute. Relative names start from the folder of the file in which they are written: the
+/// scenario's, or `folder`, the study's. Values of axes keep their labels in tables and pictures.
 pub(super) fn make_absolute(file: &mut StudyFile, base: &Document, folder: &Path) {
     let of_scenario = |path: &[Step<'_>], name: &str| {
         let written_in = match base.place(path) {
@@ -37,14 +37,14 @@ pub(super) fn make_absolute(file: &mut StudyFile, base: &Document, folder: &Path
     }
 }
 
-/// Leaves of the names of files what does not depend on the folder: studies that are equal then are the same one, perhaps in
-/// copies of the repository. The names of runs identify their content.
+/// Reduces the names of files to what does not depend on the folder. Studies that are equal then are the same one, perhaps in
+/// copies of the repository; the identifiers of runs cover the content of the files.
 pub(super) fn leave_folders(mut file: StudyFile) -> StudyFile {
     rename_all(&mut file, &last_part, &last_part);
     file
 }
 
-/// The values of an axis in words, with names of files as [`leave_folders`] leaves them.
+/// The values of an axis as text, with names of files reduced by [`leave_folders`].
 pub(super) fn named_only(axis: &Axis) -> Vec<String> {
     let mut values = axis.values.clone();
     for key in &axis.keys {
@@ -79,7 +79,7 @@ fn rename_all(file: &mut StudyFile, of_scenario: Rename<'_>, of_study: Rename<'_
     }
 }
 
-/// A value that is put at `key.to.value`.
+/// A value at `key.to.value`.
 fn at_key(key: &str, value: &mut Value, rename: Rename<'_>) {
     let mut steps = key.rsplit('.');
     match (steps.next(), steps.next()) {

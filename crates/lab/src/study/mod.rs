@@ -76,7 +76,7 @@ pub struct Study {
     /// Where the changes of each variant are written.
     variant_places: Vec<Place>,
     points: Points,
-    /// The values of each axis in words that do not depend on folders, for seeds.
+    /// The values of each axis as text that does not depend on folders, for seeds.
     axis_words: Vec<Vec<String>>,
 }
 
@@ -90,7 +90,7 @@ impl Study {
         Self::from_document(&Document::read(path)?, directory, reading)
     }
 
-    /// Reads a study; the scenario that it names is searched for from `directory`.
+    /// Reads a study from text; the scenario that it names is relative to `directory`.
     ///
     /// # Errors
     /// As [`Study::read`].
@@ -108,10 +108,10 @@ impl Study {
             (None, Some(inline)) => inline,
             (_, Some(_)) => {
                 let path = [Step::Key("inline")];
-                return Err(document.complain(&path, "there is a `scenario` already"));
+                return Err(document.complain(&path, "the study already has a `scenario`"));
             }
             (None, None) => {
-                let message = "a study has a `scenario`, the name of a file, or the scenario itself under `inline`";
+                let message = "a study needs a `scenario`, the name of a file, or the scenario itself under `inline`";
                 return Err(document.complain(&[], message));
             }
         };
@@ -211,8 +211,8 @@ impl Study {
         self
     }
 
-    /// The study as it is written, with one variant at least; with the scenario in it and all changes applied, so that
-    /// it needs no other file but those that the scenario names.
+    /// The study with at least one variant, the scenario inline, and all changes applied, so that it needs no files except those
+    /// that the scenario names.
     pub fn resolved(&self) -> StudyFile {
         let mut file = StudyFile {
             scenario: None,
@@ -224,7 +224,7 @@ impl Study {
         file
     }
 
-    /// Whether this is the same study, wherever the files lie that its scenario names.
+    /// Whether this is the same study, wherever the files that its scenario names are.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         files::leave_folders(self.resolved()) == files::leave_folders(other.resolved())
     }
@@ -339,8 +339,8 @@ impl Study {
         self.source.complain(path, message)
     }
 
-    /// Some configurations, as point and variant, that together have every value of every axis and every variant: if
-    /// these make sense, most others do.
+    /// Some configurations, as point and variant, that together have every value of every axis and every variant: if these
+    /// are valid, most others are.
     pub fn sample(&self) -> Vec<(usize, usize)> {
         let points = self.points.sample();
         let of = |variant| points.iter().map(move |point| (*point, variant));
@@ -364,12 +364,12 @@ fn read_scenario(
     })
 }
 
-/// The elements of these numbers.
+/// The elements with these numbers.
 fn places_of<T: Clone>(list: &mut Vec<T>, kept: &[usize]) {
     *list = kept.iter().filter_map(|index| list.get(*index).cloned()).collect();
 }
 
-/// Applies settings that stand at `path` of the study.
+/// Applies settings that are written at `path` of the study.
 fn put_all(
     base: &mut Document,
     settings: &Settings,

@@ -45,7 +45,7 @@ impl Operand {
         others.into_iter().try_for_each(|other| other.check(study, points))
     }
 
-    /// Unit of its numbers; none for the quotient of two of the same unit.
+    /// Unit of its numbers; empty for the quotient of two of the same unit.
     pub fn unit(&self, study: &Study) -> String {
         let measure = self.measure_in(study).ok().and_then(|number| study.measures().get(number));
         let unit = measure.map_or("", |measure| measure.unit.as_str());
@@ -96,7 +96,7 @@ impl Operand {
         study.measure(name).ok_or_else(|| unknown("measure", name, names))
     }
 
-    /// The points whose runs its value at a point is made from.
+    /// The points from whose runs its value at a point is calculated.
     pub(crate) fn points(&self, study: &Study, point: usize) -> Vec<usize> {
         let mut points: Vec<usize> = self.point_in(study, point).into_iter().collect();
         for other in self.minus.iter().chain(&self.divided_by) {
@@ -105,7 +105,7 @@ impl Operand {
         points
     }
 
-    /// The point with the axes of `at` elsewhere. Axes that advance together with one of these go with it.
+    /// The point with the values of `at`. Axes that advance together with one of these change with it.
     pub(crate) fn point_in(&self, study: &Study, point: usize) -> Result<usize, String> {
         if self.at.is_empty() {
             return Ok(point);

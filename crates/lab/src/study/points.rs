@@ -24,14 +24,14 @@ pub struct Points {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Group {
     axes: Vec<usize>,
-    /// Values of each of them.
+    /// Number of values of each.
     length: usize,
-    /// Points from one value to the next.
+    /// Number of points from one value to the next.
     stride: usize,
 }
 
 impl Points {
-    /// The points of these axes; `None` if there are too many to number.
+    /// The points of these axes; `None` if there are too many for a `usize`.
     pub(super) fn of(axes: &[Axis]) -> Option<Self> {
         let mut count = 1_usize;
         let mut found = Vec::new();
@@ -49,12 +49,12 @@ impl Points {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The point of this number.
+    /// The point with this number.
     ///
     /// # Panics
     /// There is no such point.
@@ -85,7 +85,7 @@ impl Points {
     }
 }
 
-/// The axes that advance together, in the order of the first one of each group.
+/// Groups of axes that advance together, in the order of their first axes.
 pub(super) fn groups(axes: &[Axis]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Option<&str>, Vec<usize>)> = Vec::new();
     for (index, axis) in axes.iter().enumerate() {

@@ -8,9 +8,9 @@ use super::{CommonRandomNumbers, Point, Study};
 const BITS: u32 = 53;
 
 impl Study {
-    /// The seed of a run. It depends on the seed of the study and the number of the run, and as the study says on the
-    /// values of the axes and the name of the variant; never on the number of points, so that new values leave old runs
-    /// as they are.
+    /// The seed of a run. It depends on the seed of the study and the number of the run and, if the study says so, on the
+    /// values of the axes and the name of the variant. It never depends on the number of points, so that further values do
+    /// not change existing runs.
     pub fn seed(&self, point: &Point, variant: usize, replication: u32) -> u64 {
         let replications = self.replications();
         let mut hasher = Sha256::new();
@@ -35,7 +35,7 @@ impl Study {
     }
 }
 
-/// Adds a text such that different lists of texts give different input.
+/// Adds a text with its length, so that different lists of texts give different input.
 fn add(hasher: &mut Sha256, text: &str) {
     hasher.update((text.len() as u64).to_be_bytes());
     hasher.update(text.as_bytes());

@@ -34,8 +34,8 @@ pub struct AxisRange {
 }
 
 impl AxisRange {
-    /// What is wrong with it: a value that is no quantity on an axis of quantities, which would select nothing in silence.
-    /// Others may be missing on the axis: the quick form of a study leaves some.
+    /// The error in it: a value that is not a quantity, on an axis of quantities, would silently select nothing. Other
+    /// values may be missing on the axis: the quick form of a study keeps only some.
     pub(crate) fn problem(&self, axis: &Axis) -> Option<String> {
         let is_number = |value: &Value| axis.number(value).is_some();
         if !axis.values.iter().all(is_number) {
@@ -45,13 +45,13 @@ impl AxisRange {
         let wrong = super::text(all.into_iter().find(|value| !is_number(value))?);
         let like = axis.values.first().map(super::text).unwrap_or_default();
         Some(format!(
-            "`{wrong}` is no quantity as those of the axis `{}`, such as `{like}`",
+            "`{wrong}` is not a quantity like those of the axis `{}`, such as `{like}`",
             axis.name
         ))
     }
 
-    /// One of `at` that is no value of the axis, and what is wrong with it. Only a whole study has all values: its quick
-    /// form leaves some.
+    /// The error for a value of `at` that the axis does not have. Only a whole study has all values: its quick form keeps
+    /// some.
     pub(crate) fn missing(&self, axis: &Axis) -> Option<String> {
         let is_there = |wanted: &&Value| axis.values.iter().any(|value| same(axis, value, wanted));
         let missing = super::text(self.at.iter().find(|wanted| !is_there(wanted))?);
@@ -63,7 +63,7 @@ impl AxisRange {
         ))
     }
 
-    /// Whether the value of this number is one of them.
+    /// Whether the value with this number is one of them.
     fn has(&self, axis: &Axis, index: usize) -> bool {
         let Some(value) = axis.values.get(index) else { return false };
         let same = |other: &Value| same(axis, value, other);
@@ -78,7 +78,7 @@ impl AxisRange {
     }
 }
 
-/// Whether a value of an axis is meant by another way to write it.
+/// Whether another text means this value of an axis.
 fn same(axis: &Axis, value: &Value, other: &Value) -> bool {
     other == value || axis.number(other).is_some_and(|n| Some(n) == axis.number(value))
 }

@@ -166,10 +166,10 @@ fn mistakes_are_named_with_their_place() {
     let measure = "[[measures]]\nname = \"goodput\"\nresult = \"x\"\n";
     let cases = [
         ("titel = \"x\"\n", "study.toml:1:1: unknown key `titel`\n  did you mean `title`?"),
-        ("title = \"x\"\nmeasures = []\n", "measures: a study measures something"),
+        ("title = \"x\"\nmeasures = []\n", "measures: a study needs at least one measure"),
         (
             "title = \"x\"\nscenario = \"y\"\n[[measures]]\nname = \"m\"\nresult = \"r\"\n",
-            "inline: there is a `scenario` already",
+            "inline: the study already has a `scenario`",
         ),
         (&format!("{HEAD}{measure}"), "measures.1.name: there is another `goodput`"),
         (
@@ -178,7 +178,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             &format!("{HEAD}[[axes]]\nname = \"a\"\nkeys = [\"b\"]\nvalues = [1, 2, 1]\n"),
-            "axes.0.values: 1 stands there twice",
+            "axes.0.values: 1 is listed twice",
         ),
         (
             &format!("{HEAD}[[axes]]\nname = \"a\"\nvalues = [1]\n"),

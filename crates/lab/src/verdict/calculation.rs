@@ -154,7 +154,7 @@ impl Windows {
 }
 
 impl Calculated {
-    /// Whether the calculation gives the value of the paper.
+    /// Whether the calculation gives the paper's value.
     pub fn judge(&self, paper: &str) -> Judgement {
         let estimate = self.of.value().and_then(|value| mean(&[value], Confidence::Deterministic));
         let judged = |e: &crate::stats::Estimate| rule::about(e, self.value, self.within.as_f64());

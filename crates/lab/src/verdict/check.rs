@@ -18,11 +18,11 @@ use Step::{Index, Key};
 type Problem = (&'static str, String);
 
 impl Expectations {
-    /// Looks into the studies, which are in `folder`: every variant, measure, axis and point that a statement names has to
-    /// be there, in their quick form, too. `document` is where the statements were read from.
+    /// Checks that the studies, which are in `folder`, have every variant, measure, axis and point that a statement names, also
+    /// in their quick form. `document` is the file of the statements.
     ///
     /// # Errors
-    /// A study makes no sense, or lacks something; the error says where it is named.
+    /// A study is invalid, or lacks something; the error says where it is named.
     pub fn check_studies(&self, document: &Document, folder: &Path) -> Result<(), DocumentError> {
         let mut studies: BTreeMap<&str, [Study; 2]> = BTreeMap::new();
         for (index, statement) in self.statements.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Expectations {
 }
 
 impl Statement {
-    /// Whether a study can answer it.
+    /// Checks that a study has what the statement names.
     fn check(&self, study: &Study) -> Result<(), Problem> {
         let points = study.select(&self.selection).map_err(|message| ("where", message))?;
         if points.is_empty() {
@@ -77,11 +77,11 @@ impl Statement {
         let number = study.axis(along).ok_or_else(|| in_rule(unknown("axis", along, names)))?;
         let axis = &study.axes()[number];
         if points.iter().any(|at| axis.position(study.points().at(*at).values[number]).is_none()) {
-            return Err(in_rule(format!("the values of `{along}` are no numbers")));
+            return Err(in_rule(format!("the values of `{along}` are not numbers")));
         }
         match &self.rule {
             Rule::Knee(Knee { at, .. }) if axis.number(at).is_none() => {
-                Err(in_rule(format!("{at} is no place on `{along}`")))
+                Err(in_rule(format!("{at} is not a value of `{along}`")))
             }
             _ => Ok(()),
         }
@@ -89,7 +89,7 @@ impl Statement {
 }
 
 impl Rule {
-    /// The curves that it looks at.
+    /// The curves that it evaluates.
     pub(super) fn operands(&self) -> Vec<&Operand> {
         match self {
             Self::About(About { of, .. })
@@ -107,7 +107,7 @@ impl Rule {
         }
     }
 
-    /// The axis along which it looks.
+    /// The axis along which it evaluates a curve.
     fn along(&self) -> Option<&str> {
         match self {
             Self::Rises(Along { along, .. })

@@ -6,7 +6,7 @@ use super::statement::{
 };
 use crate::stats::Interval;
 
-/// The range in which the number of a place has to lie, counted from 0 in the order of the places.
+/// The required range of the number at a place; places count from 0.
 pub(super) fn claimed(rule: &Rule, place: usize) -> Interval {
     let above = |low| Interval { low, high: f64::INFINITY };
     let below = |high| Interval { low: f64::NEG_INFINITY, high };

@@ -4,8 +4,8 @@ use super::evaluate::PlaceJudgement;
 use super::rule::{self, Verdict};
 use super::statement::{About, Between, Comparison, Degree, Over, Rule, Wanted};
 
-/// The place that decided: where the rule has to hold at each place, the one that is furthest from it; where one is enough,
-/// the one that is nearest. Where it holds, the first one that shows it.
+/// The place that decides. If the rule must hold at each place, this is the one furthest from its range; if one place is enough,
+/// the nearest. If the statement holds, it is the first place where the rule does.
 pub(super) fn deciding<'a>(
     rule: &Rule,
     over: Over,
@@ -19,7 +19,7 @@ pub(super) fn deciding<'a>(
     }
     let sign = if over == Over::Any { -1.0 } else { 1.0 };
     let measured = alike().filter_map(|place| Some((place, place.estimate?.value)));
-    // Of equals, the first.
+    // The first of equal ones.
     let order = |value: &f64| -sign * distance(rule, *value);
     measured.min_by(|a, b| order(&a.1).total_cmp(&order(&b.1))).map(|(place, _)| place).or(first)
 }
@@ -28,7 +28,7 @@ pub(super) fn deciding<'a>(
 fn distance(rule: &Rule, value: f64) -> f64 {
     match rule {
         Rule::About(About { value: Wanted::One(wanted), .. }) => (value - wanted).abs(),
-        // Each place requires another number: the first one decides.
+        // Places with different required numbers are not comparable: the first one decides.
         Rule::About(About { value: Wanted::Each(_), .. }) => 0.0,
         Rule::Between(Between { from, to, .. }) => {
             let below = from.map_or(f64::NEG_INFINITY, |from| from - value);

@@ -35,7 +35,7 @@ pub struct Defaults {
 }
 
 impl Defaults {
-    /// Whether the scenario, which is in `folder`, has these values. A scenario that cannot be read has none of them.
+    /// Whether the scenario, which is in `folder`, has these values. A scenario that cannot be read has none.
     pub fn judge(&self, paper: &str, folder: &Path) -> Judgement {
         let scenario = Scenario::read::<&str>(&folder.join(&self.scenario), &[]);
         self.compare(paper, &scenario.map_err(|error| error.to_string()).and_then(complete))
@@ -96,7 +96,7 @@ fn complete(scenario: Scenario) -> Result<Value, String> {
     serde_json::to_value(&scenario).map_err(|error| error.to_string())
 }
 
-/// What is at a key with dots; elements of lists go by their name or number, and names may have dots of their own.
+/// The value at a key with dots. Elements of lists are given by name or number, and names may contain dots.
 fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     let ends = key.match_indices('.').map(|(end, _)| end).chain([key.len()]);
     ends.filter_map(|end| {

@@ -7,8 +7,8 @@ use crate::stats::{Estimate, Interval};
 /// Maximum factor of the estimate over the present number of runs: the intervals of few runs are too rough for more.
 const MOST: usize = 1 << 10;
 
-/// How many runs would decide, if the number stays what it is and its interval becomes narrower as it should: half as wide
-/// with four times as many.
+/// Number of runs that would decide if the estimate stays the same and the width of its interval falls with the square root of
+/// the number of runs.
 pub(super) fn needed(estimate: Estimate, judged: impl Fn(&Estimate) -> Verdict) -> Option<usize> {
     let mut times = 1;
     while times < MOST {

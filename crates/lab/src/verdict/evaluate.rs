@@ -34,15 +34,15 @@ pub struct Judgement {
     pub n: usize,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// What the rule looks at, where it decided: of the places that differ, or else are undecided, the one that is furthest
-    /// from what would hold (the nearest one, if any place is enough); where the statement holds, the first.
+    /// The number that the rule evaluates, at the place that decides: of the places that differ, or else are undecided, the one
+    /// furthest from the required range (the nearest, if one place is enough); if the statement holds, the first.
     pub measured: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
-    /// That place in words, if there are several.
+    /// That place as text, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Unit of both: that of the measure; [`RELATIVE`] for a part of another number, of which 0.2 is 20 %; none for other
+    /// Unit of both: that of the measure; [`RELATIVE`] for a fraction of another number (0.2 is 20 %); empty for other
     /// quotients and counts.
     pub unit: String,
     /// Values for which the statement would hold.
@@ -53,7 +53,7 @@ pub struct Judgement {
     /// Names of statements and studies that show the cause.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown_by: Vec<String>,
-    /// Every single comparison and point.
+    /// All comparisons and points.
     pub places: Vec<PlaceJudgement>,
 }
 
@@ -66,14 +66,14 @@ pub struct PlaceJudgement {
     pub verdict: Verdict,
     /// The number; `None` if no run has one.
     pub estimate: Option<Estimate>,
-    /// Where it is undecided: runs that would probably decide, as long as the number stays what it is; none where no number of
-    /// runs that one would make does.
+    /// If undecided: number of runs that would probably decide, if the estimate stays the same; `None` if no practicable number
+    /// would.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_needed: Option<usize>,
-    /// The range in which the number has to lie; an end that is not given is infinite.
+    /// The required range of the number; a missing end is infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Interval>,
-    /// Numbers of the points whose runs it is made from.
+    /// Numbers of the points from whose runs it is calculated.
     #[serde(skip)]
     pub points: Vec<usize>,
 }
@@ -93,7 +93,7 @@ pub const RELATIVE: &str = "1";
 
 pub(super) type Places = Result<Vec<PlaceJudgement>, String>;
 
-/// Judges a statement of a paper by the results of its study.
+/// Judges a statement by the results of its study.
 ///
 /// # Errors
 /// The study lacks something that the statement names.
@@ -176,7 +176,7 @@ impl Judge<'_> {
         Ok((places, expected(rule)))
     }
 
-    /// Notes whose runs each place is made from.
+    /// Adds to each place the points from whose runs it is calculated.
     fn find_points(&self, rule: &Rule, places: &mut [PlaceJudgement]) {
         let goes_along =
             matches!(rule, Rule::Rises(_) | Rule::Falls(_) | Rule::Proportional(_) | Rule::Knee(_));
@@ -302,7 +302,7 @@ impl Judge<'_> {
 
     fn alike(&self, of: &[Operand], within: f64) -> Places {
         if of.len() < 2 {
-            return Err("alike are at least two curves".into());
+            return Err("`alike` needs at least two curves".into());
         }
         let mut places = Vec::new();
         for (index, one) in of.iter().enumerate() {
@@ -319,7 +319,7 @@ impl Judge<'_> {
     fn comparison(&self, comparison: &Comparison, side: Side) -> Places {
         let Comparison { of, than, by } = comparison;
         if than.is_empty() {
-            return Err("compared is with at least one other curve".into());
+            return Err("a comparison needs at least one other curve".into());
         }
         let mut places = Vec::new();
         for other in than {
@@ -365,8 +365,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Runs that are equal one by one say that a difference is rare, not that there is none: what made it did not happen
-    /// in them. Where nothing is random one says it, else so many that fewer than one run in twenty can show a difference.
+    /// Equal pairs of runs show that differences are rare, not that there are none: their cause may not have occurred. One pair
+    /// suffices for a deterministic study; others need so many that a difference occurs in fewer than one run in twenty.
     fn unless_equal(&self, estimate: &Estimate, verdict: Verdict) -> Verdict {
         let equal = estimate.interval == Interval { low: 0.0, high: 0.0 };
         match self.confidence {
@@ -379,14 +379,14 @@ impl Judge<'_> {
 
     fn ranking(&self, of: &[Operand]) -> Places {
         if of.len() < 2 {
-            return Err("a ranking has at least two curves".into());
+            return Err("a ranking needs at least two curves".into());
         }
         let pairs: Result<Vec<_>, String> =
             of.windows(2).map(|pair| self.is_better(&pair[0], &pair[1], Degree::Any)).collect();
         Ok(pairs?.into_iter().flatten().collect())
     }
 
-    /// How much better one is, in the unit of the measure.
+    /// The advantage of one curve over another, in the unit of the measure.
     fn difference(&self, pairs: &Pairs, better: Better) -> Option<Estimate> {
         let estimate = paired_difference(pairs, self.confidence)?;
         Some(match better {
@@ -399,7 +399,7 @@ impl Judge<'_> {
         })
     }
 
-    /// How much better one is, relative to the other. Relative to zero, any difference is infinite.
+    /// The advantage of one curve relative to the other. Relative to zero, any difference is infinite.
     fn relative(&self, pairs: &Pairs, better: Better) -> Option<Estimate> {
         let sign = if better == Better::Higher { 1.0 } else { -1.0 };
         if let Some(estimate) = ratio(pairs, self.confidence) {
@@ -447,7 +447,7 @@ impl Judge<'_> {
             let index = study.points().at(*point).values[number];
             let position = study.axes()[number].position(index);
             positions
-                .push(position.ok_or_else(|| format!("the values of `{axis}` are no numbers"))?);
+                .push(position.ok_or_else(|| format!("the values of `{axis}` are not numbers"))?);
             curves.push(of.values(self.data, *point)?);
         }
         let runs = curves.iter().map(Vec::len).min().unwrap_or(0);
@@ -468,8 +468,8 @@ impl Judge<'_> {
         Ok(vec![self.place(what, estimate, judged)])
     }
 
-    /// What makes a slope a relative change: from the first place to the last, as a part of the mean of the curve (of the minuend,
-    /// where one is subtracted).
+    /// Factor from a slope to a relative change: from the first place to the last, as a fraction of the mean of the curve (of the
+    /// minuend, if one is subtracted).
     fn change_over_all(&self, rule: &Along, x: &[f64]) -> Result<Option<f64>, String> {
         let whole = Operand { minus: None, ..rule.of.clone() };
         let (_, curves) = self.along(&whole, &rule.along)?;

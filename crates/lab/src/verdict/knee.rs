@@ -30,7 +30,7 @@ impl Judge<'_> {
         let axis = study.axis(&knee.along);
         let axis = axis.ok_or_else(|| crate::study::unknown("axis", &knee.along, names))?;
         let at = study.axes()[axis].number(&knee.at);
-        let at = at.ok_or_else(|| format!("{} is no place on `{}`", knee.at, knee.along))?;
+        let at = at.ok_or_else(|| format!("{} is not a value of `{}`", knee.at, knee.along))?;
         let mut places = Vec::new();
         for line in self.lines(axis)? {
             places.extend(self.bend(knee, at, &line)?);
@@ -48,7 +48,7 @@ impl Judge<'_> {
             let of = &study.axes()[axis];
             let position = of.position(index);
             let position =
-                position.ok_or_else(|| format!("the values of `{}` are no numbers", of.name))?;
+                position.ok_or_else(|| format!("the values of `{}` are not numbers", of.name))?;
             let axes = study.axes().iter().enumerate().filter(|(number, _)| *number != axis);
             let named = axes
                 .zip(&others)
@@ -62,13 +62,13 @@ impl Judge<'_> {
         Ok(lines.into_values().collect())
     }
 
-    /// How much further from the straight line the point is than each of the others, as a part of the height of the curve.
+    /// How much further the point lies from the straight line than each of the others, as a fraction of the curve's height.
     fn bend(&self, knee: &Knee, at: f64, line: &Line) -> Places {
         let between = 1..line.along.len().saturating_sub(1);
         let here = between.clone().find(|index| line.along[*index].0 == at);
         let Some(here) = here.filter(|_| between.len() > 1) else {
             return Err(format!(
-                "a knee lies between the first point and the last, beside another one; {} does not",
+                "a knee must lie between the first point and the last, with at least one other point between them; {} does not",
                 text(&knee.at)
             ));
         };
@@ -98,14 +98,14 @@ impl Judge<'_> {
     }
 }
 
-/// Nowhere more than there: a difference below a hundredth of the height is none.
+/// The knee must lie furthest; differences below a hundredth of the height do not count.
 fn judged(further: &Estimate) -> Verdict {
     let none = Some(further.interval).filter(|found| *found != Interval::around(0.0, 0.0));
     rule::unless_equivalent(rule::better(further.interval), none)
 }
 
-/// How far each point lies from the straight line between the first and the last, as a part of the height of the curve; nothing
-/// where it has none.
+/// Distance of each point from the straight line between the first and the last, as a fraction of the curve's height; `None` if
+/// the height is 0.
 fn distances(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
     let [(first_x, last_x), (first_y, last_y)] =
         [x, y].map(|of| Some((*of.first()?, *of.last()?))).map(|ends| ends.unwrap_or((0.0, 0.0)));

@@ -49,8 +49,8 @@ impl Verdict {
     }
 }
 
-/// About `value`: the mean lies within `tolerance` of it (a part of it). It has to be known that well: an interval wider
-/// than the tolerance decides nothing, and neither does a mean outside whose interval reaches in.
+/// About `value`: the mean lies within `tolerance` of it (a fraction of it). An interval wider than the tolerance decides
+/// nothing, and neither does a mean outside if its interval reaches the tolerated range.
 pub fn about(estimate: &Estimate, value: f64, tolerance: f64) -> Verdict {
     let allowed = (tolerance * value).abs();
     if (estimate.value - value).abs() <= allowed {
@@ -67,7 +67,7 @@ pub fn about(estimate: &Estimate, value: f64, tolerance: f64) -> Verdict {
     }
 }
 
-/// From one number to another.
+/// Between two numbers.
 pub fn between(interval: Interval, band: Interval) -> Verdict {
     if interval.is_inside(band) {
         Verdict::Holds
@@ -78,7 +78,7 @@ pub fn between(interval: Interval, band: Interval) -> Verdict {
     }
 }
 
-/// Alike: the relative difference lies within `within` of none.
+/// Alike: the relative difference is at most `within`.
 pub fn alike(difference: Interval, within: f64) -> Verdict {
     between(difference, Interval::around(0.0, within))
 }
@@ -94,8 +94,8 @@ pub fn better(advantage: Interval) -> Verdict {
     }
 }
 
-/// What is made of a comparison that is open: where the relative difference lies surely within [`NO_DIFFERENCE`], there is none (two
-/// one-sided tests, of which each says no: Schuirmann 1987), and nothing is better.
+/// The verdict of an undecided comparison: if the relative difference certainly lies within [`NO_DIFFERENCE`] (two one-sided tests,
+/// Schuirmann 1987), there is no difference, and neither curve is better.
 pub fn unless_equivalent(verdict: Verdict, difference: Option<Interval>) -> Verdict {
     let none = Interval::around(0.0, NO_DIFFERENCE);
     match verdict {
@@ -128,7 +128,7 @@ pub fn slightly(advantage: Interval) -> Verdict {
     }
 }
 
-/// Almost nothing: the part of the best curve lies below `below`.
+/// Almost nothing: the fraction of the best curve is less than `below`.
 pub fn almost_nothing(part: Interval, below: f64) -> Verdict {
     if part.high < below {
         Verdict::Holds

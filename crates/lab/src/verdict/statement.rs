@@ -305,7 +305,7 @@ fn about() -> Fraction {
     Fraction::from_percent(5)
 }
 
-/// Why a statement differs, and the experiments that show it.
+/// The cause of a difference, and the experiments that show it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cause<'a> {
     /// The list that the statement is in.
@@ -343,7 +343,7 @@ impl<'a> Cause<'a> {
     }
 }
 
-/// Whether an experiment is a whole study, and not a statement about one.
+/// Whether an experiment is a whole study, not a statement about one.
 fn is_study(name: &str) -> bool {
     name.ends_with(".toml")
 }
@@ -412,7 +412,7 @@ impl Expectations {
                 return Err(document.complain(&path, unknown("statement", id, known())));
             }
             if cause.shown_by.iter().any(|id| id == cause.id) {
-                let message = "a statement that differs is no experiment that shows why";
+                let message = "a statement cannot be the experiment that shows its own cause";
                 return Err(document.complain(&path, message));
             }
         }
@@ -454,7 +454,7 @@ impl Expectations {
         causes
     }
 
-    /// List, place in it and name of everything.
+    /// List, place in it and name of every statement.
     fn names(&self) -> Vec<(&'static str, usize, &str)> {
         let statements = self.statements.iter().map(|row| row.id.as_str());
         let calculations = self.calculations.iter().map(|row| row.id.as_str());

@@ -307,8 +307,11 @@ fn what_the_study_does_not_have_is_named() {
             "{ rises = { of = {}, along = \"los\" } }",
             "there is no axis `los`; did you mean `loss`?",
         ),
-        ("{ alike = { of = [{}] } }", "alike are at least two curves"),
-        ("{ knee = { of = {}, along = \"loss\", at = \"0 %\" } }", "a knee lies between the first"),
+        ("{ alike = { of = [{}] } }", "`alike` needs at least two curves"),
+        (
+            "{ knee = { of = {}, along = \"loss\", at = \"0 %\" } }",
+            "a knee must lie between the first",
+        ),
     ] {
         let text = format!(
             "paper = \"p\"\n[[statements]]\nid = \"1\"\nfigure = \"1\"\nstudy = \"s\"\nstatement = \"w\"\nrule = {rule}\n"

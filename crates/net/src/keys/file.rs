@@ -18,7 +18,7 @@ const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// What to do about a file that cannot be read; the error of the system follows as the source.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => ", which is not there: check the name",
+        io::ErrorKind::NotFound => ", which does not exist: check the name",
         io::ErrorKind::PermissionDenied => ", which this user may not read",
         _ => "",
     }
@@ -53,7 +53,7 @@ pub enum KeyFileError {
     #[error("{} is larger than {} KiB: is it a file of keys?", .0.display(), MAX_FILE_BYTES / 1024)]
     TooLarge(PathBuf),
     /// It is not text in UTF-8.
-    #[error("{} is no text: is it a file of keys?", .0.display())]
+    #[error("{} is not text: is it a file of keys?", .0.display())]
     NotText(PathBuf),
     /// Its text is invalid.
     #[error("{}: {problem}", .path.display())]
@@ -76,11 +76,11 @@ pub enum KeyFileError {
     },
     /// The name of a new key has invalid characters or is too long.
     #[error(
-        "{0:?} is no name of a key: it has at most 64 characters, and only letters, digits and . - _ @"
+        "{0:?} is not a valid name of a key: at most 64 letters, digits and . - _ @ are allowed"
     )]
     Name(String),
-    /// The system gives no random numbers.
-    #[error("the system gives no random numbers")]
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers")]
     NoRandomness,
 }
 
@@ -123,7 +123,7 @@ impl KeyRing {
         getrandom::fill(&mut key).map_err(|_| KeyFileError::NoRandomness)?;
         let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
         let text = format!(
-            "# Key of Polypath: whoever has this line gets in. A receiver may have many, one per line.\n{name} {digits}\n"
+            "# Key of Polypath: anyone with this line is admitted. A receiver's file may have many keys, one per line.\n{name} {digits}\n"
         );
         let create = |source: io::Error| match source.kind() {
             io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),

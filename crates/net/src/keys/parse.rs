@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 64;
 /// Longest name in characters.
 const MAX_NAME: usize = 64;
 
-/// What is wrong with the text of a file of keys. Errors contain nothing of the text, which may be a misplaced key.
+/// Error in the text of a file of keys. Errors contain nothing of the text, which may be a misplaced key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum KeyTextError {
@@ -21,11 +21,11 @@ pub enum KeyTextError {
     #[error("it has no key: `polypath key new` makes a file with one")]
     Empty,
     /// A line does not have two words.
-    #[error("line {0}: a line has a name, a space and a key")]
+    #[error("line {0}: a line must have a name, a space and a key")]
     Words(usize),
     /// A name has invalid characters or is too long.
     #[error(
-        "line {0}: a name has at most {MAX_NAME} characters, and only letters, digits and . - _ @"
+        "line {0}: a name must have at most {MAX_NAME} characters, only letters, digits and . - _ @"
     )]
     Name(usize),
     /// The key is not written in hexadecimal digits.

@@ -148,7 +148,7 @@ impl LogProbe {
                 trace!(target: TARGET, parent: parent, path = path.0, tsn = tsn.0, "chunk sent");
             }
             ProbeEvent::ChunkSent { path, tsn, cause } => {
-                debug!(target: TARGET, parent: parent, path = path.0, tsn = tsn.0, ?cause, "chunk sent again");
+                debug!(target: TARGET, parent: parent, path = path.0, tsn = tsn.0, ?cause, "chunk retransmitted");
             }
             ProbeEvent::ChunkAcked { path, tsn } => {
                 trace!(target: TARGET, parent: parent, path = path.0, tsn = tsn.0, "chunk acknowledged");

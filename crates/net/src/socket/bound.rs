@@ -38,7 +38,7 @@ pub(crate) struct BoundSocket {
     device: Option<Arc<str>>,
     /// Number of that interface.
     device_index: Option<u32>,
-    /// What ICMP messages said that came in the way of sending or receiving.
+    /// Reports of ICMP messages that made sending or receiving fail.
     reports: Mutex<Vec<Report>>,
     /// Waits for such messages.
     reports_due: Mutex<Wait>,
@@ -59,7 +59,7 @@ impl BoundSocket {
     ) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let device_index = device.and_then(|device| device::index(device));
-        // Before the address: link-local ones are bound to no socket that knows no interface.
+        // Before the address: binding to a link-local address needs the interface.
         device::attach(&socket, device.map(|device| &**device))?;
         socket.bind(&SocketAddr::new(address, port).into())?;
         wish_for_buffers(&socket);
@@ -192,7 +192,7 @@ impl BoundSocket {
         std::mem::take(&mut lock(&self.reports))
     }
 
-    /// Empties the queue of errors; gives whether there were any of ICMP.
+    /// Empties the queue of errors; returns whether any came from ICMP.
     fn collect_reports(&self) -> bool {
         let mut reports = lock(&self.reports);
         icmp::drain(&self.socket, &mut reports)

@@ -7,6 +7,8 @@ mod bind;
 mod bound;
 mod fault;
 mod fragment;
+// On other systems no report is ever made.
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(dead_code))]
 mod icmp;
 mod ipv4_fragments;
 mod marks;

@@ -336,8 +336,8 @@ fn retransmissions_on_the_quickest_path_arrive_first() {
     }
 }
 
-/// The quick path loses many packets at a time when its queue is full. The thin one has the lower RTT for one packet, of 50 ms, but
-/// needs 48 ms more for each further one.
+/// The quick path loses many packets: at random, and at a time when its queue is full. The thin one has the lower RTT for one packet, of
+/// 50 ms, but needs 48 ms more for each further one.
 const BESIDE_A_THIN_PATH: &str = r#"
 title = "A fast path with a small queue beside a thin one"
 
@@ -346,7 +346,7 @@ duration = "5 s"
 
 [[network.disjoint.paths]]
 name = "quick"
-bottleneck = { rate = "300 Mbit/s", delay = "30 ms", queue = { drop-tail = { packets = 160 } } }
+bottleneck = { rate = "300 Mbit/s", delay = "30 ms", queue = { drop-tail = { packets = 160 } }, loss = { forward = "0.5 %" } }
 
 [[network.disjoint.paths]]
 name = "thin"

@@ -48,6 +48,8 @@ pub(super) struct Latest {
     pub(super) has_loss: bool,
     /// How often.
     pub(super) losses: u32,
+    /// Too much of what was in flight with one of those that were lost in it.
+    pub(super) is_much: bool,
     /// How many bytes of packets that were sent since the last probe.
     pub(super) lost: u64,
     /// What had been delivered when the last probe, or Startup, ended.
@@ -67,7 +69,7 @@ impl Latest {
     /// The sample was used. If it ended the round, it is the first of the next one.
     pub(super) fn after_sample(&mut self, rate: Rate, volume: u64) {
         if self.round_ends {
-            (self.rate, self.volume, self.losses) = (rate, volume, 0);
+            (self.rate, self.volume, self.losses, self.is_much) = (rate, volume, 0, false);
         }
     }
 
@@ -90,6 +92,12 @@ impl Latest {
     /// deliver little, and nothing that was sent since the probe shows that the path carries less.
     pub(super) fn counting(&self, lost: u64, is_limited: bool) -> u64 {
         if is_limited { lost.min(self.lost) } else { lost }
+    }
+
+    /// Whether all that was in flight when the last probe ended had been answered before a packet was sent that had so much delivered before
+    /// it, and so much in flight with it.
+    pub(super) fn is_past_probe(&self, delivered_before: u64, flight_then: u64) -> bool {
+        delivered_before >= self.probed.saturating_add(flight_then)
     }
 
     /// Forgets the signals (ResetCongestionSignals).
@@ -252,6 +260,16 @@ mod tests {
             assert!(latest.has_loss);
             assert_eq!(latest.counting(30, true), counting, "{before}");
             assert_eq!(latest.counting(30, false), 30, "{before}");
+        }
+    }
+
+    /// 2,000 bytes were delivered, and 500 in flight, when the probe ended.
+    #[test]
+    fn what_a_probe_sent_is_answered_a_flight_later() {
+        let mut latest = Latest::default();
+        latest.end_probe(2000);
+        for (delivered_before, is_past) in [(2000, false), (2499, false), (2500, true)] {
+            assert_eq!(latest.is_past_probe(delivered_before, 500), is_past, "{delivered_before}");
         }
     }
 

@@ -45,7 +45,7 @@ impl Bbr {
     /// Startup ends when the path is full, or when a round of recovery has six losses that are too many. While the
     /// program or a buffer limits sending, no rate shows that the path is full, and each filled gap releases a burst at
     /// the pace of Startup that overflows a queue and is repaired within the round: then losses end Startup without a
-    /// recovery.
+    /// recovery. All of them may have been found before the next packet is sent, with which a round ends.
     fn leave_startup(&mut self, sample: &Sample) {
         if self.phase != Phase::Startup {
             return;
@@ -54,7 +54,8 @@ impl Bbr {
         let loses_much = self.latest.round_ends
             && (self.recovery.is_fast() || is_told_by_loss)
             && self.latest.losses >= STARTUP_LOSSES
-            && self.loses_much(sample.of.lost, sample.of.flight_then);
+            && (self.loses_much(sample.of.lost, sample.of.flight_then)
+                || is_told_by_loss && self.latest.is_much);
         self.startup_loss.on_ack(self.rounds.count);
         let is_doubtful =
             (sample.is_limited || self.pipe.grows()) && self.path_loss.is_queued() != Some(true);

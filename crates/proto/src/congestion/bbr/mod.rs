@@ -28,7 +28,7 @@
 //! many probes to come back. The rate, which loss bounds as in the draft, is what makes room for others.
 //!
 //! NOTE(deviation): what a probe or Startup sent does not count for the rounds after it, in which most of it is found lost, if the program
-//! or a buffer limits them (`bounds::Latest::counting`).
+//! or a buffer limits them (`bounds::Latest::counting`), nor as loss that the path also has without a queue.
 //!
 //! NOTE(deviation): losses of Startup without a queue are tested before they end it, and where only losses have ended it,
 //! the path is probed after four rounds (`startup`).
@@ -236,12 +236,13 @@ impl Bbr {
         self.latest.after_sample(sample.rate, delivered);
     }
 
-    /// What is lost in a round in which nothing is probed.
+    /// What is lost in a round in which nothing is probed, and not because of the probe before it.
     fn learn_path_loss(&mut self, sample: &RateSample, round_trip: Option<Duration>) {
         self.path_loss.on_round_trip(round_trip);
         if self.rounds.starts {
             self.path_loss.end_round(self.min_rtt.get());
-            if self.phase == Phase::Cruise {
+            let is_past = self.latest.is_past_probe(sample.delivered_before, sample.flight_then);
+            if self.phase == Phase::Cruise && is_past {
                 self.path_loss.on_round(sample.lost, sample.flight_then, self.unit);
             }
         }
@@ -294,6 +295,9 @@ impl Controller for Bbr {
         let delivered = loss.sample.map_or(self.delivered, |sample| sample.delivered_total);
         let before = loss.sample.map_or(self.delivered, |sample| sample.delivered_before);
         self.latest.on_loss(delivered, before, loss.lost_bytes);
+        let much =
+            loss.sample.is_some_and(|sample| self.loses_much(sample.lost, sample.flight_then));
+        self.latest.is_much |= much;
         if let Some(sample) = &loss.sample
             && self.probing.is_probe_sample
             && self.loses_much(sample.lost, sample.flight_then)
@@ -316,7 +320,7 @@ impl Controller for Bbr {
 
     fn on_spurious_loss(&mut self, _: &Context<'_>, _: &SpuriousLoss) {
         self.cwnd = self.recovery.restored(self.cwnd);
-        self.latest.has_loss = false;
+        (self.latest.has_loss, self.latest.is_much) = (false, false);
         self.pipe.restart(0);
         let left = self.recovery.undo(&mut self.bounds);
         self.resume(left);

@@ -37,17 +37,21 @@ fn startup_ends_after_six_losses_of_a_round_that_are_too_much() {
 /// What was lost is repaired before the round is over. A queue leaves no doubt.
 #[test]
 fn startup_that_nothing_else_can_end_ends_with_losses_without_a_recovery() {
-    for (limit, round_trip, phase, tests) in [
-        (RateLimit::Application, RTT * 6 / 5, Phase::Drain, false),
-        (RateLimit::Application, RTT, Phase::Startup, true),
-        (RateLimit::Cwnd, RTT, Phase::Startup, false),
+    for (limit, round_trip, seen, phase, tests) in [
+        (RateLimit::Application, RTT * 6 / 5, 12 * UNIT, Phase::Drain, false),
+        // All of it was found lost before the packet that ends the round was sent.
+        (RateLimit::Application, RTT * 6 / 5, 0, Phase::Drain, false),
+        (RateLimit::Application, RTT, 12 * UNIT, Phase::Startup, true),
+        (RateLimit::Cwnd, RTT, 12 * UNIT, Phase::Startup, false),
+        (RateLimit::Cwnd, RTT * 6 / 5, 0, Phase::Startup, false),
     ] {
         let mut bench = startup_with(|bench| lose_often(bench, 6));
         bench.in_recovery = false;
         bench.ack(0, UNIT, round_trip, 12 * UNIT);
         bench.limit = limit;
-        bench.round_of(RATE / 2, round_trip, 12 * UNIT);
-        assert_eq!((bench.bbr.phase, bench.bbr.startup_loss.tests()), (phase, tests), "{limit:?}");
+        bench.round_of(RATE / 2, round_trip, seen);
+        let found = (bench.bbr.phase, bench.bbr.startup_loss.tests());
+        assert_eq!(found, (phase, tests), "{limit:?} {seen}");
     }
 }
 

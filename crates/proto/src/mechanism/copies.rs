@@ -88,8 +88,8 @@ pub(crate) struct CopyRoom {
 
 impl CopyRoom {
     /// Of a path with this congestion window, flight size and smoothed round-trip time, of which the bottleneck passes on so many bytes
-    /// per second, if that is known. The round trip of a full packet contains the time to send it, so that a thin path is not
-    /// overestimated.
+    /// per second, if that is known: data and copies together take a window per round trip. The round trip of a full packet contains the
+    /// time to send it, so that a thin path is not overestimated.
     pub(crate) fn of(
         cwnd: u64,
         flight: u64,
@@ -98,7 +98,8 @@ impl CopyRoom {
     ) -> Self {
         let second = NANOS_PER_SECOND as u64;
         let window = srtt.map_or(0, |srtt| {
-            u64::try_from(mul_div(cwnd, second, srtt.as_nanos().max(1))).unwrap_or(u64::MAX)
+            let unused = cwnd.saturating_sub(flight);
+            u64::try_from(mul_div(unused, second, srtt.as_nanos().max(1))).unwrap_or(u64::MAX)
         });
         let backlog = |rate: u64| {
             let bytes = mul_div(rate, LONGEST_BACKLOG.as_nanos(), second);

@@ -43,9 +43,9 @@ impl EarlyAnswers {
     }
 
     /// A SACK arrived over the path. Returns the chunk that it answers, unless that may be one that was sent again long after
-    /// it. A chunk that moved to another path may have arrived there: answers before `smallest` do not count, and none is
-    /// expected after `longest`. What is known of the path may come from larger packets, so that if it answers no chunk, an answer may
-    /// come a quarter sooner.
+    /// it. A chunk that moved to another path may have arrived there: answers before `smallest` do not count, or if it would
+    /// answer no chunk then, those more than a quarter sooner, since what is known of the path may come from larger packets. None is expected
+    /// after `longest`.
     pub(crate) fn on_sack(
         &self,
         now: Instant,

@@ -121,12 +121,15 @@ impl RttEstimator {
         self.on_sample(sample + self.serialisation());
     }
 
-    /// A round trip of data takes at least so long, on a path that data has not measured.
-    pub(crate) fn on_data_bound(&mut self, least: Duration) {
-        if self.of_data.is_none() && self.srtt().is_none_or(|srtt| srtt < least) {
-            (self.smoothed, self.smallest) = (None, Duration::MAX);
+    /// A round trip of data probably takes at least so long, on a path that data has not measured. Returns whether that is news. What was
+    /// the smallest sample remains that: the path may have lost what would have been answered sooner.
+    pub(crate) fn on_data_bound(&mut self, least: Duration) -> bool {
+        let is_news = self.of_data.is_none() && self.srtt().is_none_or(|srtt| srtt < least);
+        if is_news {
+            self.smoothed = None;
             self.on_sample(least);
         }
+        is_news
     }
 
     /// Smoothed round-trip time of data, and the smallest of full packets, once there is a sample that is not provisional.
@@ -330,7 +333,7 @@ mod tests {
         let ms = Duration::from_millis;
         let rto = Preset::Rfc9260.policies().rto;
         let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
-        rtt.on_data_bound(ms(30));
+        assert!(rtt.on_data_bound(ms(30)));
         assert_eq!(
             (rtt.srtt(), rtt.smallest()),
             (Some(ms(30)), Some(ms(30))),
@@ -338,12 +341,13 @@ mod tests {
         );
         rtt.on_control_sample(Instant::ZERO, ms(6));
         let before = rtt.srtt();
-        rtt.on_data_bound(ms(20));
+        assert!(!rtt.on_data_bound(ms(20)));
         assert_eq!(rtt.srtt(), before, "it is known to take longer");
-        rtt.on_data_bound(ms(50));
+        assert!(rtt.on_data_bound(ms(50)));
         assert_eq!((rtt.srtt(), rtt.of_data()), (Some(ms(50)), None));
+        assert_eq!(rtt.smallest(), Some(ms(6)), "an answer may come as soon as before");
         rtt.on_data_sample(Instant::ZERO, ms(40), 1000);
-        rtt.on_data_bound(ms(90));
+        assert!(!rtt.on_data_bound(ms(90)));
         assert_eq!(rtt.of_data(), Some((ms(40), ms(40))), "data has measured it");
     }
 

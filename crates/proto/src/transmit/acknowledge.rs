@@ -116,6 +116,16 @@ impl SilentPaths {
     }
 }
 
+/// What a SACK is the first to acknowledge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum FirstAcked {
+    /// Data of the path that it came over.
+    OfItsPath,
+    /// Data of other paths only.
+    OfOthers,
+    Nothing,
+}
+
 type PerPath<T> = SmallVec<[T; 4]>;
 
 impl Transmitter {
@@ -225,7 +235,7 @@ impl Transmitter {
                     && sack::validate_blocks(cumulative, blocks, next).is_ok() => {}
             Ok(SackVerdict::Stale) => {
                 let elsewhere = self.silent_paths(cx, arrival);
-                self.measure_awaited(cx, report, &elsewhere, false);
+                self.measure_awaited(cx, report, &elsewhere, FirstAcked::Nothing);
                 return AckOutcome::Stale;
             }
             Err(problem) => return AckOutcome::Refused(problem),
@@ -246,8 +256,13 @@ impl Transmitter {
         let silence = Silence::of(report, &self.outstanding);
         let withdrawn = self.take_back(cx, report, source, &delta, &silence);
         self.sample_rtt(cx, news, arrival, &elsewhere);
-        let is_news = news.get(arrival.index()).is_some_and(|news| news.chunks > 0);
-        self.measure_awaited(cx, report, &elsewhere, is_news);
+        let is_news_of = |news: &PathDelta| news.chunks > 0;
+        let sack_news = match news.get(arrival.index()).is_some_and(is_news_of) {
+            true => FirstAcked::OfItsPath,
+            false if news.iter().any(is_news_of) => FirstAcked::OfOthers,
+            false => FirstAcked::Nothing,
+        };
+        self.measure_awaited(cx, report, &elsewhere, sack_news);
         self.order_changes(cx, changes, news);
         let lost_on = match source {
             Acknowledgement::Sack { flags, .. } if !blocks.is_empty() && !withdrawn.is_stale => {
@@ -485,11 +500,11 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         report: &Report<'_>,
         elsewhere: &SilentPaths,
-        is_news: bool,
+        news: FirstAcked,
     ) {
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
         if let Some(early) = path.record.early.take() {
-            return path.measure_early(cx, early, report, elsewhere, is_news);
+            return path.measure_early(cx, early, report, elsewhere, news);
         }
         let Some(awaited) = path.record.awaited else { return };
         let patience = match awaited.chunk.was_copied {
@@ -497,6 +512,7 @@ impl Transmitter {
             true => (path.rtt.expected() * copies::LONGEST_ANSWER).min(path.rtt.rto()),
             false => path.rtt.rto(),
         };
+        let is_news = news == FirstAcked::OfItsPath;
         // The chunk had arrived when it was acknowledged: what comes over the path more than a round trip later answers another one.
         match awaited.on_sack(report.cumulative, report.blocks, cx.now, patience, is_news) {
             Awaiting::GoesOn => return,

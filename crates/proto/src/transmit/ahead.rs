@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-use super::acknowledge::SilentPaths;
+use super::acknowledge::{FirstAcked, SilentPaths};
 use super::decide::Snapshot;
 use super::packet_builder::PacketBuilder;
 use super::sack::Report;
@@ -14,6 +14,7 @@ use super::{SendCx, Transmitter};
 use crate::config::{DataAhead, RttSample};
 use crate::mechanism::copies;
 use crate::mechanism::early_answers::{EarlyAnswers, EarlyChunk};
+use crate::probe::ProbeEvent;
 use crate::types::{Fate, PathSet};
 use crate::{Duration, Instant, PathId, Tsn};
 
@@ -128,7 +129,7 @@ impl SendPath {
         mut early: Box<EarlyAnswers>,
         report: &Report<'_>,
         elsewhere: &SilentPaths,
-        is_news: bool,
+        news: FirstAcked,
     ) {
         if self.rtt.of_data().is_some() {
             return;
@@ -136,10 +137,16 @@ impl SendPath {
         self.record.awaited = None;
         let within = (self.rtt.smallest().unwrap_or_default(), self.rtt.rto());
         match early.on_sack(cx.now, within, |tsn| report.covers(tsn)) {
-            Some(chunk) if self.answers_copy(cx.now, &chunk, elsewhere, is_news) => {
-                match is_news {
-                    true => self.rtt.on_data_bound(cx.now.since(chunk.sent_at)),
-                    false => early.forget(chunk.tsn),
+            Some(chunk) if self.may_answer_copy(cx.now, &chunk, elsewhere, news) => {
+                let least = cx.now.since(chunk.sent_at);
+                match news {
+                    FirstAcked::OfItsPath if self.rtt.on_data_bound(least) => {
+                        let (srtt, rto) = (self.rtt.expected(), self.rtt.rto());
+                        let event = ProbeEvent::Rtt { path: self.id, sample: least, srtt, rto };
+                        cx.probe.on(cx.now, event);
+                    }
+                    FirstAcked::Nothing => early.forget(chunk.tsn),
+                    FirstAcked::OfItsPath | FirstAcked::OfOthers => {}
                 }
                 self.record.early = Some(early);
             }
@@ -151,16 +158,20 @@ impl SendPath {
     }
 
     /// Whether the SACK may answer a copy of the chunk on another path, and not the chunk: there is one, and the answer comes later than
-    /// control chunks tell. Of two SACKs that cover the chunk, the first, with news, may be the answer to either, and so may the second.
-    fn answers_copy(
+    /// control chunks tell. Of two SACKs that cover the chunk and are about nothing else, the first may be the answer to either, and the
+    /// second is that to the other one, if it comes soon.
+    fn may_answer_copy(
         &self,
         now: Instant,
         chunk: &EarlyChunk,
         elsewhere: &SilentPaths,
-        is_news: bool,
+        news: FirstAcked,
     ) -> bool {
         let Some(srtt) = self.rtt.srtt() else { return false };
-        let expected = if is_news { srtt + srtt / 4 } else { srtt * copies::LONGEST_ANSWER };
+        let expected = match news {
+            FirstAcked::Nothing => srtt * copies::LONGEST_ANSWER,
+            FirstAcked::OfItsPath | FirstAcked::OfOthers => srtt + srtt / 4,
+        };
         now.since(chunk.sent_at) > expected && elsewhere.may_have_copied(self.id, chunk.tsn, now)
     }
 }

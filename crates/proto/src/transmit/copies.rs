@@ -104,7 +104,7 @@ impl Snapshot<'_> {
         let is_new = chunk.fate == Fate::InFlight
             && !is_copied(chunk)
             && chunk.may_be_retransmitted(self.now);
-        is_new.then(|| self.path_for_copy(tsn, chunk, takers))?
+        is_new.then(|| self.path_for_copy(chunk, takers, self.moves_soon(tsn)))?
     }
 
     /// The paths that may take a copy of some chunk: they have room, and belong to a thin flow or were never measured.
@@ -122,13 +122,18 @@ impl Snapshot<'_> {
         self.policy_wants_copies() && self.usable.len() > 1 && !self.tx.outstanding.is_empty()
     }
 
-    /// The lowest-RTT path of `takers` that takes a copy of the chunk.
-    fn path_for_copy(&self, tsn: Tsn, chunk: &OutstandingChunk, takers: PathSet) -> Option<PathId> {
+    /// The lowest-RTT path of `takers` that takes a copy of the chunk; if that moves soon, only one that the copy measures.
+    fn path_for_copy(
+        &self,
+        chunk: &OutstandingChunk,
+        takers: PathSet,
+        moves_soon: bool,
+    ) -> Option<PathId> {
         // A peer that sends data, too, may answer over the path of that.
         let answers_within = |path: &SendPath| path.rtt.srtt().filter(|_| !self.tx.peer.sends_data);
         let takes = |path: &&SendPath| {
             path.id != chunk.path
-                && (self.is_thin(chunk, path) && !self.moves_to(tsn, path.id)
+                && (!moves_soon && self.is_thin(chunk, path)
                     || path.rtt.of_data().is_none()
                         && path.copies().may_measure(
                             self.now,
@@ -140,10 +145,9 @@ impl Snapshot<'_> {
         takers.min_by_key(|path| (path.rtt.srtt().is_none(), path.rtt.srtt())).map(|path| path.id)
     }
 
-    /// Whether the chunk will move to the path as soon as that takes it, so that a copy would be one transmission too many.
-    fn moves_to(&self, tsn: Tsn, path: PathId) -> bool {
-        self.tx.reinjects(self.config, self.usable)
-            && self.tx.will_move(tsn, path, self.usable, self.now)
+    /// Whether the chunk moves to another path as soon as the pace there admits it, so that a copy would be one transmission too many.
+    fn moves_soon(&self, tsn: Tsn) -> bool {
+        self.tx.reinjects(self.config, self.usable) && self.tx.will_move(tsn, self.usable, self.now)
     }
 
     /// Whether the chunk belongs to a thin flow of which the path takes a copy in time.
@@ -196,11 +200,12 @@ fn is_copied(chunk: &OutstandingChunk) -> bool {
 
 /// Whether the path takes copies of so many bytes now.
 fn may_repeat(path: &SendPath, now: Instant, bytes: u64) -> bool {
-    path.copies().may_repeat(now, bytes, &room_for_copies(path))
+    path.copies().may_repeat(now, bytes, &room_for_copies(path, now))
 }
 
-fn room_for_copies(path: &SendPath) -> CopyRoom {
-    CopyRoom::of(path.congestion.cwnd, path.flight, path.rtt.srtt(), path.passes_on())
+fn room_for_copies(path: &SendPath, now: Instant) -> CopyRoom {
+    let flight = path.on_the_way(now);
+    CopyRoom::of(path.congestion.cwnd, flight, path.rtt.srtt(), path.passes_on())
 }
 
 impl Transmitter {
@@ -226,7 +231,7 @@ impl Transmitter {
         self.note_chunk_sent(cx, path, tsn, user_bytes, TransmissionCause::Copy);
         let is_used = self.paths[first_path].rtt.of_data().is_some();
         let path = &mut self.paths[path];
-        let rate = room_for_copies(path).rate;
+        let rate = room_for_copies(path, cx.now).rate;
         // What else is on its way there, or has left it just now, is answered, too. Before data has measured the path, that may take
         // several times as long as for a control chunk.
         let expected = path.rtt.expected() * copies::LONGEST_ANSWER;
@@ -234,7 +239,9 @@ impl Transmitter {
         let may_answer_data = path.rtt.of_data().is_none()
             && path.transmission_rank > 0
             && last_data.is_some_and(|last| cx.now.since(last) < expected);
-        let is_quiet = path.flight == 0 && !path.new_data_ban.is_active(cx.now) && !may_answer_data;
+        let is_quiet = path.on_the_way(cx.now) == 0
+            && !path.new_data_ban.is_active(cx.now)
+            && !may_answer_data;
         let are_many = path.copies().are_many(cx.now, path.rtt.rto());
         let answer = if !is_used || !is_quiet {
             CopyAnswer::Nothing

@@ -151,7 +151,7 @@ impl Snapshot<'_> {
         named.find_map(|path| Some((path, takes(path)?)))
     }
 
-    /// Whether new data keeps off the path: a chunk has just left it, or it rests.
+    /// Whether new data keeps off the path: a chunk that it may have lost has just left it, or it rests.
     #[inline]
     pub(super) fn keeps_off(&self, path: &SendPath) -> bool {
         path.new_data_ban.is_active(self.now) || self.tx.rests(path.id, self.usable)

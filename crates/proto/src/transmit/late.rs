@@ -6,7 +6,7 @@ use super::packet_builder::PacketBuilder;
 use super::send_path::SendPath;
 use super::tail::is_answered_at_once;
 use super::{SendCx, Transmitter};
-use crate::config::{AssociationConfig, DataCopies, TailReinjection};
+use crate::config::{AssociationConfig, DataCopies, Pacing, TailReinjection};
 use crate::mechanism::blocking_estimation::expected_rtt;
 use crate::mechanism::copies::{self, CopyAnswer};
 use crate::mechanism::tail_reinjection::{self, LateChunk};
@@ -37,6 +37,12 @@ impl Transmitter {
             // It will have, long before another one could help.
             return None;
         }
+        // What was passed before data had measured the path may well arrive earlier there after that.
+        let was_measured = self.tail_is_measured;
+        self.tail_is_measured = self.paths[fastest].rtt.of_data().is_some();
+        if self.tail_is_measured && !was_measured {
+            self.tail_search.return_to(self.outstanding.base());
+        }
         let outstanding = &self.outstanding;
         let end = outstanding.next_tsn();
         let mut from = self.tail_search.within(outstanding.base(), end);
@@ -54,22 +60,17 @@ impl Transmitter {
             }
             from = tsn.next();
         }
-        // What was passed before data has measured the path may well arrive earlier there after that.
-        let is_measured = self.paths[fastest].rtt.of_data().is_some();
-        if found.is_some() || is_measured {
-            self.tail_search.advance_to(if found.is_some() { from } else { end });
-        }
+        self.tail_search.advance_to(if found.is_some() { from } else { end });
         found
     }
 
-    /// Whether the chunk moves to this path as soon as its congestion window admits that.
-    pub(super) fn will_move(&self, tsn: Tsn, to: PathId, usable: PathSet, now: Instant) -> bool {
-        let Some(fastest) = self.fastest_path(usable, now).filter(|path| path.id == to) else {
-            return false;
-        };
+    /// Whether the chunk moves to the path of late chunks as soon as its pace admits that.
+    pub(super) fn will_move(&self, tsn: Tsn, usable: PathSet, now: Instant) -> bool {
+        let Some(fastest) = self.fastest_path(usable, now) else { return false };
         let chunk = self.outstanding.get(tsn);
-        let arrives_earlier = |rtt| self.arrives_earlier(chunk, now, to, rtt);
-        !fastest.cwnd_admits()
+        let arrives_earlier = |rtt| self.arrives_earlier(chunk, now, fastest.id, rtt);
+        fastest.id != chunk.path
+            && !fastest.cwnd_admits()
             && is_movable(chunk, now)
             && self.answer_time(fastest, now).is_some_and(arrives_earlier)
     }
@@ -248,18 +249,23 @@ impl Transmitter {
         path.spread_mut().copies.on_left(tsn, sent_at, bytes, answer);
     }
 
-    /// Takes a chunk out of what is outstanding on its path; it moves to `new`. The transmission is still on its way there; if it is late, or
-    /// data has not measured the path, nothing new follows for a round trip. The congestion window stays.
+    /// Takes a chunk out of what is outstanding on its path; it moves to `new`. The transmission is still on its way there, so nothing new follows
+    /// for a round trip if the path may have lost it, or data has not measured the path; otherwise the pace keeps what follows from adding a
+    /// burst to it. The congestion window stays.
     fn withdraw(&mut self, cx: &mut SendCx<'_>, tsn: Tsn, new: PathId) {
         let chunk = self.outstanding.get(tsn);
         let (old, flight_bytes) = (chunk.path, chunk.flight_bytes);
-        let is_doubtful = self.is_overdue(cx, tsn) || self.paths[old].rtt.of_data().is_none();
+        let path = &self.paths[old];
+        let is_doubtful = self.is_overdue(cx, tsn)
+            || path.tail_probe.is_doubtful(cx.now)
+            || path.rtt.of_data().is_none();
+        let bans = is_doubtful || cx.config.policies.pacing == Pacing::Off;
         self.leave_behind(cx, old, tsn, new);
         let path = &mut self.paths[old];
         path.tail_probe.begin_anew();
         path.take_out(tsn, flight_bytes);
         match path.rtt.srtt() {
-            Some(_) if !is_doubtful => {}
+            Some(_) if !bans => {}
             Some(round_trip) => path.new_data_ban.begin(cx.now, round_trip),
             None => path.new_data_ban.lift(),
         }

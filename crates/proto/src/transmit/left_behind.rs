@@ -11,43 +11,44 @@ use crate::Instant;
 /// State of one path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct LeftBehind {
-    /// When each was sent, and its bytes.
-    chunks: VecDeque<(Instant, u32)>,
+    /// In the order in which they left the flight.
+    chunks: VecDeque<LeftChunk>,
     bytes: u64,
-    /// When all of it should have arrived, if nothing tells before.
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct LeftChunk {
+    sent_at: Instant,
+    bytes: u32,
+    /// When it should have been answered, if nothing tells before.
     until: Instant,
 }
 
 impl LeftBehind {
     /// A chunk leaves that was sent at `sent_at`; what the path has on its way should be answered at `until`.
     pub(crate) fn on_left(&mut self, now: Instant, sent_at: Instant, bytes: u32, until: Instant) {
-        if now >= self.until {
-            self.forget();
-        }
-        self.chunks.push_back((sent_at, bytes));
+        self.forget_while(|chunk| chunk.until <= now);
+        self.chunks.push_back(LeftChunk { sent_at, bytes, until });
         self.bytes += u64::from(bytes);
-        self.until = self.until.max(until);
     }
 
     /// A chunk is acknowledged that was sent on the path at `sent_at`: what was sent there before has arrived, or is lost.
     #[inline]
     pub(crate) fn on_acked(&mut self, sent_at: Instant) {
-        while let Some((_, bytes)) =
-            self.chunks.front().copied().filter(|(sent, _)| *sent < sent_at)
-        {
-            self.chunks.pop_front();
-            self.bytes -= u64::from(bytes);
-        }
+        self.forget_while(|chunk| chunk.sent_at < sent_at);
     }
 
     /// Bytes that are still on their way.
     pub(crate) fn bytes(&self, now: Instant) -> u64 {
-        if now < self.until { self.bytes } else { 0 }
+        let expired = self.chunks.iter().take_while(|chunk| chunk.until <= now);
+        self.bytes - expired.map(|chunk| u64::from(chunk.bytes)).sum::<u64>()
     }
 
-    fn forget(&mut self) {
-        self.chunks.clear();
-        self.bytes = 0;
+    fn forget_while(&mut self, is_over: impl Fn(&LeftChunk) -> bool) {
+        while let Some(chunk) = self.chunks.front().copied().filter(&is_over) {
+            self.chunks.pop_front();
+            self.bytes -= u64::from(chunk.bytes);
+        }
     }
 }
 
@@ -66,15 +67,25 @@ mod tests {
         assert_eq!(left.bytes(at(0)), 0);
         left.on_left(at(5), at(1), 1000, at(20));
         left.on_left(at(6), at(3), 500, at(18));
-        assert_eq!(left.bytes(at(19)), 1500, "the later of the two times holds for both");
+        assert_eq!(left.bytes(at(19)), 1500, "what left first is still on its way");
         left.on_acked(at(1));
         assert_eq!(left.bytes(at(10)), 1500, "what was sent with it may have left after it");
         left.on_acked(at(2));
         assert_eq!(left.bytes(at(10)), 500);
-        assert_eq!(left.bytes(at(20)), 0);
+        assert_eq!(left.bytes(at(18)), 0);
         left.on_left(at(30), at(25), 100, at(40));
         assert_eq!(left.bytes(at(35)), 100, "what is over is forgotten");
         left.on_acked(at(31));
         assert_eq!(left.bytes(at(35)), 0);
+    }
+
+    /// One chunk leaves each 10 ms, and is answered after 15.
+    #[test]
+    fn what_leaves_later_does_not_keep_the_rest() {
+        let mut left = LeftBehind::default();
+        for n in 0..100 {
+            left.on_left(at(10 * n), at(10 * n), 1000, at(10 * n + 15));
+            assert!(left.bytes(at(10 * n)) <= 2000 && left.chunks.len() <= 2, "{n}");
+        }
     }
 }

@@ -205,6 +205,8 @@ pub(crate) struct Transmitter {
     demand: Demand,
     /// Search for chunks that would arrive earlier on another path.
     tail_search: SearchPoint,
+    /// Data had measured that path at the last search.
+    tail_is_measured: bool,
     /// Everything was acknowledged and the user was told.
     pub(crate) dry_told: bool,
 }
@@ -245,6 +247,7 @@ impl Transmitter {
             dependents: Dependents::new(),
             demand: Demand::default(),
             tail_search: SearchPoint::new(initial_tsn),
+            tail_is_measured: false,
             dry_told: true,
         }
     }
@@ -363,14 +366,15 @@ impl Transmitter {
         if size as u64 > self.most_buffer {
             return Err(SendError::MessageTooLarge { size, limit: self.most_buffer as usize });
         }
-        // A buffer that adapts itself holds at least two of each message, so that the next one does not wait for the last chunk of the
-        // one before.
-        self.enlarge_buffer(2 * size as u64);
+        // A buffer that adapts itself holds at least each message.
+        self.enlarge_buffer(size as u64);
         let wanted = self.queue.cost(size);
         if wanted > self.queue.free() {
             self.demand.refuse(wanted);
             return Err(SendError::WouldBlock);
         }
+        // And two of each that it took, so that the next one does not wait for the last chunk of the one before.
+        self.enlarge_buffer((size as u64).saturating_mul(2));
         Ok(())
     }
 

@@ -93,7 +93,7 @@ pub(crate) struct SendPath {
     pub(crate) has_delivered: bool,
     /// One packet of retransmissions may ignore the congestion window (RFC 9260 sections 6.3.3 E3, 7.2.4).
     pub(crate) free_retransmission: bool,
-    /// Keeps new data off after a chunk left it (chunk rescheduling, tail reinjection).
+    /// Keeps new data off after a chunk left it (chunk rescheduling; tail reinjection, if it may have lost the chunk).
     pub(crate) new_data_ban: NewDataBan,
     /// Probing when it is silent at the tail.
     pub(crate) tail_probe: TailProbe,

@@ -81,7 +81,7 @@ policy_enum!(
         /// No: they stay on their path.
         Off = "off",
         /// Yes, if they arrive earlier there, or if their acknowledgement is late by a quarter of a
-        /// round trip. The slow path then carries no new data for a round trip.
+        /// round trip. If it is late, the slow path then carries no new data for a round trip.
         On = "on",
     }
 );
@@ -157,7 +157,8 @@ policy_group!(
 );
 
 policy_enum!(
-    /// Size of a buffer. The formulas are those of `dreibholz-asymmetric` section IV-A, up to the configured size in bytes.
+    /// Size of a buffer. The formulas are those of `dreibholz-asymmetric` section IV-A, up to the configured size in bytes. A send buffer
+    /// that follows one begins with 64 KiB, and holds at least two of each message that it has taken.
     BufferSize {
         /// As configured in bytes.
         Bytes = "bytes",

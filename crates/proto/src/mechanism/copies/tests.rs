@@ -153,13 +153,13 @@ fn a_copy_that_was_answered_elsewhere_is_soon_followed_by_another() {
 }
 
 #[test]
-fn copies_take_a_window_and_no_more_than_the_path_carries() {
+fn copies_take_what_data_leaves_of_a_window_and_no_more_than_the_path_carries() {
     let ms = Duration::from_millis;
     for (cwnd, srtt, passes_on, rate, backlog) in [
         (4404, None, None, 20_000, u64::MAX),
         (4404, Some(400), None, 20_000, u64::MAX),
-        (4404, Some(10), None, 440_400, u64::MAX),
-        (100_000, Some(10), None, 10_000_000, u64::MAX),
+        (4404, Some(10), None, 340_400, u64::MAX),
+        (100_000, Some(10), None, 9_900_000, u64::MAX),
         (100_000, Some(10), Some(1_000_000), 1_000_000, 20_000),
         (4404, Some(400), Some(5000), 5000, 100),
     ] {

@@ -115,10 +115,14 @@ impl SendPath {
         }
     }
 
+    /// Bytes that chunks which moved to another path have left on their way here. `None` where that is not counted.
+    pub(crate) fn left_behind(&self, now: Instant) -> Option<u64> {
+        self.feedback.as_ref().map(|feedback| feedback.left_behind.bytes(now))
+    }
+
     /// Counted bytes that are on their way here: in flight, or left behind by chunks that moved to another path.
     pub(crate) fn on_the_way(&self, now: Instant) -> u64 {
-        let left_behind = self.feedback.as_ref().map_or(0, |it| it.left_behind.bytes(now));
-        self.flight + left_behind
+        self.flight + self.left_behind(now).unwrap_or(0)
     }
 
     /// Bytes that were found lost since this was last asked, and what is known of the newest; for the controller.

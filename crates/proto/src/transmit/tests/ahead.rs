@@ -191,9 +191,9 @@ fn a_copy_that_left_long_after_the_data_is_not_taken_for_it() {
 fn a_copy_elsewhere_is_not_taken_for_the_first_chunk_of_a_path() {
     for (answers, samples, srtt_ms) in [
         (&[24][..], &[(0, 24)][..], 24),
-        (&[30], &[], 30),
-        (&[30, 70], &[(0, 70)], 70),
-        (&[30, 130], &[], 30),
+        (&[30], &[(0, 30)], 30),
+        (&[30, 70], &[(0, 30), (0, 70)], 70),
+        (&[30, 130], &[(0, 30)], 30),
     ] {
         let mut bench = Bench::tuned(Preset::Recommended, 2, |_| {});
         let before = bench.now;
@@ -210,6 +210,8 @@ fn a_copy_elsewhere_is_not_taken_for_the_first_chunk_of_a_path() {
             bench.hear(&Answer::of(1));
         }
         assert_eq!(bench.samples(), samples, "{answers:?}");
+        let is_measured = bench.path(0).rtt.of_data().is_some();
+        assert_eq!(is_measured, answers != [30] && answers != [30, 130], "{answers:?}");
         assert_eq!(
             bench.path(0).rtt.srtt().map(|srtt| srtt.as_millis()),
             Some(srtt_ms),

@@ -7,7 +7,7 @@ use polypath_wire::{Payload, VirtualPayload};
 
 use super::*;
 use crate::config::{
-    DataBeforeConfirmation, DataCopies, PathFill, PathOrder, Preset, RescheduleSide,
+    DataBeforeConfirmation, DataCopies, Pacing, PathFill, PathOrder, Preset, RescheduleSide,
     TailReinjection,
 };
 use crate::paths::reach::{Reach, Reason};
@@ -387,10 +387,13 @@ fn the_last_chunks_leave_a_path_where_they_are_late() {
 
 #[test]
 fn a_path_that_a_late_chunk_leaves_takes_no_new_data_for_a_round_trip() {
-    for (what, waits_ms, is_banned) in
-        [("only another path is faster", 0, false), ("it is overdue, and may be lost", 700, true)]
-    {
+    for (what, waits_ms, pacing, is_banned) in [
+        ("only another path is faster", 0, Pacing::On, false),
+        ("it is overdue, and may be lost", 700, Pacing::On, true),
+        ("nothing keeps a burst from what is on its way", 0, Pacing::Off, true),
+    ] {
         let mut bench = tail(20, TailReinjection::On);
+        bench.config.policies.pacing = pacing;
         bench.wait(waits_ms);
         let cwnd = bench.path(1).congestion.cwnd;
         let decision = bench.decide().unwrap();

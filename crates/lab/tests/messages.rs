@@ -325,7 +325,7 @@ const OTHERS: &[Wrong] = &[
         "scaled = { \"run.duration\" = -1 }",
         6,
         "axes.0.scaled",
-        "a number from 0 is, such as 0.5",
+        "it must be a finite number from 0, such as 0.5",
     ),
     (
         T,

@@ -221,7 +221,7 @@ mod tests {
         }
         for (content, expected) in [
             (&b""[..], "it has no key"),
-            (b"alice", "line 1: a line has"),
+            (b"alice", "line 1: a line must have"),
             (b"alice \xff", "no text"),
             (&[b'#'; 64 * 1024 + 1], "larger than 64 KiB"),
         ] {

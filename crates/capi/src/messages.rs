@@ -127,14 +127,16 @@ fn note_end(socket: Sctp, head: &Head) {
     peers::forget_association(socket.id, head.association);
 }
 
-/// A message goes to an association only if the socket has it; this is asked once.
+/// A message goes to an association only if the socket has it; this is asked once. A program that may not ask, because it has given up
+/// rights or has no descriptor left, sends without an answer.
 fn ensure_association(socket: Sctp, association: c_int) -> Outcome<()> {
     if peers::knows_association(socket.id, association) {
         return Ok(());
     }
-    match client::ask(Operation::Outlook, socket, (0, association), &[])?.value {
-        outlook::OPEN => peers::note_association(socket.id, association),
-        _ => return Err(Fault(libc::EPIPE)),
+    match client::ask(Operation::Outlook, socket, (0, association), &[]).map(|reply| reply.value) {
+        Ok(outlook::OPEN) => peers::note_association(socket.id, association),
+        Ok(_) => return Err(Fault(libc::EPIPE)),
+        Err(_) => {}
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ impl AssociationConfig {
         within("policies.rto.min", rto.min, least, most)?;
         within("policies.rto.max", rto.max, rto.min, most)?;
         within("policies.rto.initial", rto.initial, least, most)?;
-        within("policies.rto.margin", rto.margin, Duration::ZERO, rto.max)?;
+        within("policies.rto.margin", rto.margin, Duration::ZERO, most)?;
         part("policies.rto.alpha", rto.alpha)?;
         part("policies.rto.beta", rto.beta)?;
         let delay = self.policies.delayed_ack.delay;

@@ -176,9 +176,6 @@ impl AssociationOptions {
             within("receive_buffer_bytes", bytes, before.receive_buffer_bytes, u32::MAX)?;
             config.receive_buffer_bytes = bytes;
         }
-        // A margin beyond the maximum has no effect.
-        let rto = &mut config.policies.rto;
-        rto.margin = rto.margin.min(rto.max);
         config.check()?;
         Ok(config)
     }

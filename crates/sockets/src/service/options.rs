@@ -162,7 +162,6 @@ impl Options {
             rto.max = rto.max.min(limit);
             rto.initial = rto.initial.min(rto.max);
             rto.min = rto.min.min(rto.max);
-            rto.margin = rto.margin.min(rto.max);
         }
         config
     }

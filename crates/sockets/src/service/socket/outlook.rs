@@ -3,9 +3,14 @@
 //! As in Linux, a one-to-one socket reads 0 bytes at its end if the peer has shut down, or if the program itself wants to read nothing more.
 //! Otherwise, also where the program was the first to shut down, it has no association any more (`ENOTCONN`).
 
+use std::time::Duration;
+
 use super::Socket;
 use crate::control::outlook;
 use crate::frame::shut;
+
+/// How long an answer waits for what a program is told of ends.
+const MOST_FOR_FAREWELLS: Duration = Duration::from_secs(1);
 
 /// Who has ended what of a one-to-one socket.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -49,9 +54,13 @@ impl Socket {
         }
     }
 
-    /// Waits until the program has been told of all associations that have ended: it looks once more then. What it is told has room, since
-    /// nothing lies in the descriptor where it asks.
+    /// Waits until the program has been told of all associations that have ended: it looks once more then. Not for long: what it is told
+    /// may have no room behind messages that have come since it asked, and which it reads next.
     pub(in crate::service) async fn wait_for_farewells(&self) {
+        let _ = tokio::time::timeout(MOST_FOR_FAREWELLS, self.all_farewells()).await;
+    }
+
+    async fn all_farewells(&self) {
         loop {
             let told = self.settled.notified();
             {
@@ -105,6 +114,15 @@ mod tests {
             let expected = if style == Style::OneToMany { OPEN } else { ALONE };
             assert_eq!(socket.outlook(false, 0), expected);
         }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_answer_does_not_wait_for_ever_for_a_farewell() {
+        let (service, port) = service("127.0.0.92");
+        let (socket, _fd) = open(&service, Style::OneToMany, port);
+        socket.state().farewells = 1;
+        socket.wait_for_farewells().await;
+        assert_eq!(socket.outlook(false, 0), ALONE);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -159,7 +159,7 @@ pub enum ProbeEvent {
         /// Outstanding bytes.
         flight: u64,
     },
-    /// A round-trip time was measured.
+    /// A round-trip time was measured, or a lower bound of one on a path that data has not measured.
     Rtt {
         /// The path.
         path: PathId,

@@ -111,7 +111,7 @@ impl Snapshot<'_> {
     fn takers_of_copies(&self) -> PathSet {
         let is_all_sent = self.tx.is_all_sent();
         let takes = |path: &&SendPath| {
-            path.flight < path.congestion.cwnd
+            path.on_the_way(self.now) < path.congestion.cwnd
                 && (path.rtt.of_data().is_none() || is_all_sent && may_repeat(path, self.now, 0))
                 && !path.new_data_ban.is_active(self.now)
         };
@@ -147,7 +147,8 @@ impl Snapshot<'_> {
 
     /// Whether the chunk moves to another path as soon as the pace there admits it, so that a copy would be one transmission too many.
     fn moves_soon(&self, tsn: Tsn) -> bool {
-        self.tx.reinjects(self.config, self.usable) && self.tx.will_move(tsn, self.usable, self.now)
+        self.tx.reinjects(self.config, self.usable)
+            && self.tx.will_move(self.config, tsn, self.usable, self.now)
     }
 
     /// Whether the chunk belongs to a thin flow of which the path takes a copy in time.

@@ -37,12 +37,13 @@ impl Transmitter {
             // It will have, long before another one could help.
             return None;
         }
-        // What was passed before data had measured the path may well arrive earlier there after that.
-        let was_measured = self.tail_is_measured;
-        self.tail_is_measured = self.paths[fastest].rtt.of_data().is_some();
-        if self.tail_is_measured && !was_measured {
+        // What was passed before data had measured a path may well arrive earlier there after that.
+        let measured = self.paths.among(usable).filter(|path| path.rtt.of_data().is_some());
+        let measured = u8::try_from(measured.count()).unwrap_or(u8::MAX);
+        if measured > self.tail_measured {
             self.tail_search.return_to(self.outstanding.base());
         }
+        self.tail_measured = measured;
         let outstanding = &self.outstanding;
         let end = outstanding.next_tsn();
         let mut from = self.tail_search.within(outstanding.base(), end);
@@ -52,7 +53,7 @@ impl Transmitter {
             from = tsn;
             if chunk.path != fastest
                 && is_movable(chunk, cx.now)
-                && (self.is_overdue(cx, tsn)
+                && (self.is_overdue(cx.config, cx.now, tsn)
                     || self.arrives_earlier(chunk, cx.now, fastest, new_rtt))
             {
                 found = Some((tsn, fastest));
@@ -64,15 +65,22 @@ impl Transmitter {
         found
     }
 
-    /// Whether the chunk moves to the path of late chunks as soon as its pace admits that.
-    pub(super) fn will_move(&self, tsn: Tsn, usable: PathSet, now: Instant) -> bool {
+    /// Whether the chunk moves to the path of late chunks as soon as its pace, or a limit of bursts, admits that.
+    pub(super) fn will_move(
+        &self,
+        config: &AssociationConfig,
+        tsn: Tsn,
+        usable: PathSet,
+        now: Instant,
+    ) -> bool {
         let Some(fastest) = self.fastest_path(usable, now) else { return false };
         let chunk = self.outstanding.get(tsn);
         let arrives_earlier = |rtt| self.arrives_earlier(chunk, now, fastest.id, rtt);
         fastest.id != chunk.path
-            && !fastest.cwnd_admits()
+            && fastest.is_limited_in_flush()
             && is_movable(chunk, now)
-            && self.answer_time(fastest, now).is_some_and(arrives_earlier)
+            && (self.is_overdue(config, now, tsn)
+                || self.answer_time(fastest, now).is_some_and(arrives_earlier))
     }
 
     /// The lowest of the chunks that are the lowest of their paths, other than this one, and overdue.
@@ -80,16 +88,16 @@ impl Transmitter {
         let others = self.paths.ids().filter(|id| *id != fastest);
         let lowest = others.filter_map(|id| self.lowest_outstanding(id)).filter(|tsn| {
             let chunk = self.outstanding.get(*tsn);
-            is_movable(chunk, cx.now) && self.is_overdue(cx, *tsn)
+            is_movable(chunk, cx.now) && self.is_overdue(cx.config, cx.now, *tsn)
         });
         lowest.reduce(|low, tsn| if tsn.is_before(low) { tsn } else { low })
     }
 
-    fn is_overdue(&self, cx: &SendCx<'_>, tsn: Tsn) -> bool {
-        self.overdue_at(cx, tsn).is_some_and(|at| at <= cx.now)
+    fn is_overdue(&self, config: &AssociationConfig, now: Instant, tsn: Tsn) -> bool {
+        self.overdue_at(config, tsn).is_some_and(|at| at <= now)
     }
 
-    fn overdue_at(&self, cx: &SendCx<'_>, tsn: Tsn) -> Option<Instant> {
+    fn overdue_at(&self, config: &AssociationConfig, tsn: Tsn) -> Option<Instant> {
         let chunk = self.outstanding.get(tsn);
         let path = &self.paths[chunk.path];
         let (srtt, reordering) = (path.rtt.srtt()?, path.reordering_window());
@@ -97,7 +105,7 @@ impl Transmitter {
         let is_alone = in_flight <= u64::from(chunk.flight_bytes);
         let is_delayed = is_alone && !is_answered_at_once(chunk) && !self.needs_no_delay(tsn);
         let delay = match is_delayed {
-            true => cx.config.policies.delayed_ack.delay,
+            true => config.policies.delayed_ack.delay,
             false => Duration::ZERO,
         };
         Some(tail_reinjection::overdue_at(chunk.sent_at, srtt, reordering, delay))
@@ -135,7 +143,7 @@ impl Transmitter {
         if fastest.id == id || !fastest.cwnd_admits() {
             return None;
         }
-        let (lowest, at) = (self.outstanding.get(tsn), self.overdue_at(cx, tsn)?);
+        let (lowest, at) = (self.outstanding.get(tsn), self.overdue_at(cx.config, tsn)?);
         (is_movable(lowest, cx.now) && at > cx.now).then_some(at)
     }
 
@@ -256,7 +264,7 @@ impl Transmitter {
         let chunk = self.outstanding.get(tsn);
         let (old, flight_bytes) = (chunk.path, chunk.flight_bytes);
         let path = &self.paths[old];
-        let is_doubtful = self.is_overdue(cx, tsn)
+        let is_doubtful = self.is_overdue(cx.config, cx.now, tsn)
             || path.tail_probe.is_doubtful(cx.now)
             || path.rtt.of_data().is_none();
         let bans = is_doubtful || cx.config.policies.pacing == Pacing::Off;

@@ -205,8 +205,8 @@ pub(crate) struct Transmitter {
     demand: Demand,
     /// Search for chunks that would arrive earlier on another path.
     tail_search: SearchPoint,
-    /// Data had measured that path at the last search.
-    tail_is_measured: bool,
+    /// Paths that data had measured at the last search.
+    tail_measured: u8,
     /// Everything was acknowledged and the user was told.
     pub(crate) dry_told: bool,
 }
@@ -247,7 +247,7 @@ impl Transmitter {
             dependents: Dependents::new(),
             demand: Demand::default(),
             tail_search: SearchPoint::new(initial_tsn),
-            tail_is_measured: false,
+            tail_measured: 0,
             dry_told: true,
         }
     }
@@ -345,6 +345,7 @@ impl Transmitter {
         wanted: Reliability,
     ) -> Result<(), SendError> {
         let size = message.payload.len();
+        self.hold_message(size);
         self.make_space(cx, size, wanted);
         self.reserve(size)?;
         match message.piece.begins() {
@@ -361,13 +362,19 @@ impl Transmitter {
         Ok(())
     }
 
+    /// A buffer that adapts itself holds at least each message.
+    fn hold_message(&mut self, size: usize) {
+        if size as u64 <= self.most_buffer {
+            self.enlarge_buffer(size as u64);
+        }
+    }
+
     /// Whether a message of `size` bytes has room now; if not, the user wants to know when.
     pub(crate) fn reserve(&mut self, size: usize) -> Result<(), SendError> {
         if size as u64 > self.most_buffer {
             return Err(SendError::MessageTooLarge { size, limit: self.most_buffer as usize });
         }
-        // A buffer that adapts itself holds at least each message.
-        self.enlarge_buffer(size as u64);
+        self.hold_message(size);
         let wanted = self.queue.cost(size);
         if wanted > self.queue.free() {
             self.demand.refuse(wanted);

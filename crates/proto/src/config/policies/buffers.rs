@@ -81,7 +81,8 @@ policy_enum!(
         /// No: they stay on their path.
         Off = "off",
         /// Yes, if they arrive earlier there, or if their acknowledgement is late by a quarter of a
-        /// round trip. If it is late, the slow path then carries no new data for a round trip.
+        /// round trip. If the slow path may have lost them, it then carries no new data for a round
+        /// trip.
         On = "on",
     }
 );

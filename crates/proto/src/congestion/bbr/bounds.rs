@@ -48,8 +48,10 @@ pub(super) struct Latest {
     pub(super) has_loss: bool,
     /// How often.
     pub(super) losses: u32,
-    /// Too much of what was in flight with one of those that were lost in it.
-    pub(super) is_much: bool,
+    /// The most bytes that were in flight when one of these was sent, up to 4 GB.
+    lost_of: u32,
+    /// What was in flight when the last probe, or Startup, ended.
+    probe_flight: u32,
     /// How many bytes of packets that were sent since the last probe.
     pub(super) lost: u64,
     /// What had been delivered when the last probe, or Startup, ended.
@@ -69,15 +71,17 @@ impl Latest {
     /// The sample was used. If it ended the round, it is the first of the next one.
     pub(super) fn after_sample(&mut self, rate: Rate, volume: u64) {
         if self.round_ends {
-            (self.rate, self.volume, self.losses, self.is_much) = (rate, volume, 0, false);
+            (self.rate, self.volume, self.losses) = (rate, volume, 0);
         }
     }
 
-    /// Notes that `bytes` were found lost after this much was delivered, of a packet that was sent after `before` bytes.
-    pub(super) fn on_loss(&mut self, delivered: u64, before: u64, bytes: u64) {
+    /// Notes that `bytes` were found lost after this much was delivered, of a packet that was sent after `before` bytes, when `flight` bytes
+    /// were in flight.
+    pub(super) fn on_loss(&mut self, delivered: u64, before: u64, flight: u64, bytes: u64) {
         if !self.has_loss {
-            (self.round_begin, self.lost) = (delivered, 0);
+            (self.round_begin, self.lost, self.lost_of) = (delivered, 0, 0);
         }
+        self.lost_of = self.lost_of.max(u32::try_from(flight).unwrap_or(u32::MAX));
         self.has_loss = true;
         self.losses = self.losses.saturating_add(1);
         if before >= self.probed {
@@ -94,10 +98,15 @@ impl Latest {
         if is_limited { lost.min(self.lost) } else { lost }
     }
 
+    /// How much was found lost in the last round that had losses, and the most that was in flight with any of it.
+    pub(super) fn lost_in_round(&self) -> (u64, u64) {
+        (self.lost, self.lost_of.into())
+    }
+
     /// Whether all that was in flight when the last probe ended had been answered before a packet was sent that had so much delivered before
-    /// it, and so much in flight with it.
-    pub(super) fn is_past_probe(&self, delivered_before: u64, flight_then: u64) -> bool {
-        delivered_before >= self.probed.saturating_add(flight_then)
+    /// it.
+    pub(super) fn is_past_probe(&self, delivered_before: u64) -> bool {
+        delivered_before >= self.probed.saturating_add(self.probe_flight.into())
     }
 
     /// Forgets the signals (ResetCongestionSignals).
@@ -105,9 +114,10 @@ impl Latest {
         (self.rate, self.volume, self.has_loss) = (0, 0, false);
     }
 
-    /// A probe or Startup ends after so much was delivered.
-    pub(super) fn end_probe(&mut self, delivered: u64) {
+    /// A probe or Startup ends after so much was delivered, with `flight` bytes in flight.
+    pub(super) fn end_probe(&mut self, delivered: u64, flight: u64) {
         (self.lost, self.probed) = (0, delivered);
+        self.probe_flight = u32::try_from(flight).unwrap_or(u32::MAX);
     }
 }
 
@@ -245,7 +255,7 @@ mod tests {
     fn a_probe_that_ends_forgets_what_was_seen() {
         let mut latest = Latest::default();
         latest.on_sample(10, 100, 0, 1000);
-        latest.on_loss(1000, 0, 10);
+        latest.on_loss(1000, 0, 50, 10);
         latest.reset();
         assert_eq!((latest.rate, latest.volume, latest.has_loss), (0, 0, false));
     }
@@ -254,9 +264,9 @@ mod tests {
     fn what_a_probe_sent_counts_only_for_rounds_that_nothing_limits() {
         for (before, counting) in [(0, 0), (1999, 0), (2000, 20)] {
             let mut latest = Latest::default();
-            latest.on_loss(1500, 1000, 10);
-            latest.end_probe(2000);
-            latest.on_loss(3000, before, 20);
+            latest.on_loss(1500, 1000, 50, 10);
+            latest.end_probe(2000, 0);
+            latest.on_loss(3000, before, 50, 20);
             assert!(latest.has_loss);
             assert_eq!(latest.counting(30, true), counting, "{before}");
             assert_eq!(latest.counting(30, false), 30, "{before}");
@@ -267,22 +277,26 @@ mod tests {
     #[test]
     fn what_a_probe_sent_is_answered_a_flight_later() {
         let mut latest = Latest::default();
-        latest.end_probe(2000);
+        latest.end_probe(2000, 500);
         for (delivered_before, is_past) in [(2000, false), (2499, false), (2500, true)] {
-            assert_eq!(latest.is_past_probe(delivered_before, 500), is_past, "{delivered_before}");
+            assert_eq!(latest.is_past_probe(delivered_before), is_past, "{delivered_before}");
         }
     }
 
     #[test]
     fn a_round_of_losses_begins_with_the_first() {
         let mut latest = Latest::default();
-        latest.on_loss(5000, 0, 10);
-        latest.on_loss(6000, 0, 10);
+        latest.on_loss(5000, 0, 70, 10);
+        latest.on_loss(6000, 0, 50, 10);
         latest.on_sample(10, 100, 4999, 7000);
-        assert!(!latest.round_ends && latest.losses == 2 && latest.lost == 20);
+        assert!(!latest.round_ends && latest.losses == 2);
+        assert_eq!(latest.lost_in_round(), (20, 70));
         latest.after_sample(10, 100);
         latest.on_sample(5, 50, 5000, 8000);
         assert!(latest.round_ends);
+        latest.has_loss = false;
+        latest.on_loss(8000, 6000, 30, 10);
+        assert_eq!(latest.lost_in_round(), (10, 30), "of the next round");
         assert_eq!((latest.rate, latest.volume), (10, 100));
         latest.after_sample(5, 50);
         assert_eq!((latest.rate, latest.volume, latest.losses), (5, 50, 0));

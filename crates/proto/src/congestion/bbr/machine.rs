@@ -30,7 +30,7 @@ impl Bbr {
 
     /// The phase after a sample.
     pub(super) fn advance(&mut self, cx: &Context<'_>, acked: &Acked, sample: &Sample) {
-        self.leave_startup(sample);
+        self.leave_startup(sample, acked.flight_after);
         if self.phase == Phase::Drain
             && (acked.flight_after <= self.inflight(100)
                 || self.rounds.count > self.drain_round + DRAIN_ROUNDS)
@@ -46,16 +46,17 @@ impl Bbr {
     /// program or a buffer limits sending, no rate shows that the path is full, and each filled gap releases a burst at
     /// the pace of Startup that overflows a queue and is repaired within the round: then losses end Startup without a
     /// recovery. All of them may have been found before the next packet is sent, with which a round ends.
-    fn leave_startup(&mut self, sample: &Sample) {
+    fn leave_startup(&mut self, sample: &Sample, flight: u64) {
         if self.phase != Phase::Startup {
             return;
         }
         let is_told_by_loss = sample.is_limited && !self.recovery.is_after_timeout();
+        let (lost, lost_of) = self.latest.lost_in_round();
         let loses_much = self.latest.round_ends
             && (self.recovery.is_fast() || is_told_by_loss)
             && self.latest.losses >= STARTUP_LOSSES
             && (self.loses_much(sample.of.lost, sample.of.flight_then)
-                || is_told_by_loss && self.latest.is_much);
+                || is_told_by_loss && self.loses_much(lost, lost_of));
         self.startup_loss.on_ack(self.rounds.count);
         let is_doubtful =
             (sample.is_limited || self.pipe.grows()) && self.path_loss.is_queued() != Some(true);
@@ -68,7 +69,7 @@ impl Bbr {
         if self.pipe.was_full {
             self.phase = Phase::Drain;
             self.drain_round = self.rounds.count;
-            self.latest.end_probe(self.delivered);
+            self.latest.end_probe(self.delivered, flight);
         }
     }
 
@@ -153,7 +154,7 @@ impl Bbr {
     pub(super) fn begin_down(&mut self, cx: &Context<'_>) {
         self.latest.reset();
         if self.is_probing() {
-            self.latest.end_probe(self.delivered);
+            self.latest.end_probe(self.delivered, cx.flight);
         }
         self.probing.begin_wait(cx.now, self.path, self.delivered);
         self.rounds.restart(self.delivered);
@@ -212,7 +213,7 @@ impl Bbr {
         if self.phase != Phase::ProbeRtt && self.min_rtt.is_due && !self.restarts {
             self.recovery.save_cwnd(self.cwnd, self.phase);
             if self.is_probing() {
-                self.latest.end_probe(self.delivered);
+                self.latest.end_probe(self.delivered, cx.flight);
             }
             self.phase = Phase::ProbeRtt;
             self.probe_rtt.begin();

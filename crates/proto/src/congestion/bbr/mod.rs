@@ -241,7 +241,7 @@ impl Bbr {
         self.path_loss.on_round_trip(round_trip);
         if self.rounds.starts {
             self.path_loss.end_round(self.min_rtt.get());
-            let is_past = self.latest.is_past_probe(sample.delivered_before, sample.flight_then);
+            let is_past = self.latest.is_past_probe(sample.delivered_before);
             if self.phase == Phase::Cruise && is_past {
                 self.path_loss.on_round(sample.lost, sample.flight_then, self.unit);
             }
@@ -294,10 +294,8 @@ impl Controller for Bbr {
         }
         let delivered = loss.sample.map_or(self.delivered, |sample| sample.delivered_total);
         let before = loss.sample.map_or(self.delivered, |sample| sample.delivered_before);
-        self.latest.on_loss(delivered, before, loss.lost_bytes);
-        let much =
-            loss.sample.is_some_and(|sample| self.loses_much(sample.lost, sample.flight_then));
-        self.latest.is_much |= much;
+        let flight = loss.sample.map_or(cx.flight, |sample| sample.flight_then);
+        self.latest.on_loss(delivered, before, flight, loss.lost_bytes);
         if let Some(sample) = &loss.sample
             && self.probing.is_probe_sample
             && self.loses_much(sample.lost, sample.flight_then)
@@ -313,14 +311,14 @@ impl Controller for Bbr {
     /// rate of this small window says nothing about whether the path is full.
     fn on_timeout(&mut self, cx: &Context<'_>, _: &Timeout) {
         self.recovery.begin_after_timeout(self.cwnd, self.phase, &self.bounds, self.delivered);
-        self.latest.on_loss(self.delivered, self.delivered, u64::MAX);
+        self.latest.on_loss(self.delivered, self.delivered, cx.flight, u64::MAX);
         self.pipe.restart(0);
         self.cwnd = cx.path.unit;
     }
 
     fn on_spurious_loss(&mut self, _: &Context<'_>, _: &SpuriousLoss) {
         self.cwnd = self.recovery.restored(self.cwnd);
-        (self.latest.has_loss, self.latest.is_much) = (false, false);
+        self.latest.has_loss = false;
         self.pipe.restart(0);
         let left = self.recovery.undo(&mut self.bounds);
         self.resume(left);

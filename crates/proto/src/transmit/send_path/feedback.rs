@@ -115,14 +115,10 @@ impl SendPath {
         }
     }
 
-    /// Bytes that chunks which moved to another path have left on their way here. `None` where that is not counted.
-    pub(crate) fn left_behind(&self, now: Instant) -> Option<u64> {
-        self.feedback.as_ref().map(|feedback| feedback.left_behind.bytes(now))
-    }
-
     /// Counted bytes that are on their way here: in flight, or left behind by chunks that moved to another path.
     pub(crate) fn on_the_way(&self, now: Instant) -> u64 {
-        self.flight + self.left_behind(now).unwrap_or(0)
+        let left_behind = self.feedback.as_ref().map_or(0, |it| it.left_behind.bytes(now));
+        self.flight + left_behind
     }
 
     /// Bytes that were found lost since this was last asked, and what is known of the newest; for the controller.

@@ -176,6 +176,20 @@ fn what_a_probe_lost_does_not_slow_down_what_follows() {
     }
 }
 
+/// What was in flight when a probe ended is answered at once, or never in these rounds.
+#[test]
+fn what_a_probe_lost_is_no_random_loss() {
+    for (flight_bytes, learns) in [(0, true), (100 * BDP, false)] {
+        let mut bench = Bench::cruising();
+        bench.bbr.latest.end_probe(bench.delivered, flight_bytes);
+        for _ in 0..6 {
+            bench.round_of(RATE, RTT, 8 * UNIT);
+        }
+        let tolerated = bench.bbr.path_loss.tolerated(bench.flight);
+        assert_eq!(tolerated > 0, learns, "{flight_bytes}: {tolerated}");
+    }
+}
+
 #[test]
 fn a_startup_that_goes_on_counts_its_losses() {
     let mut bench = Bench::new();

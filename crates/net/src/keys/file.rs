@@ -222,7 +222,7 @@ mod tests {
         for (content, expected) in [
             (&b""[..], "it has no key"),
             (b"alice", "line 1: a line must have"),
-            (b"alice \xff", "no text"),
+            (b"alice \xff", "is not text"),
             (&[b'#'; 64 * 1024 + 1], "larger than 64 KiB"),
         ] {
             fs::write(&path, content).unwrap();

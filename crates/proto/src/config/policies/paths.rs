@@ -242,7 +242,8 @@ policy_enum!(
         /// A path whose RTT is not yet measured by data carries one duplicate at a time, and no
         /// data of its own while another path is measured, until three duplicates were not
         /// answered. When nothing else waits, measured paths carry duplicates as well, as far as
-        /// data leaves room in their congestion windows, so that messages of thin flows arrive over the faster path.
+        /// data leaves room in their congestion windows, so that messages of thin flows arrive
+        /// over the faster path.
         On = "on",
     }
 );

@@ -238,7 +238,7 @@ fn a_budget_limits_the_copies_of_a_flow() {
     assert!((300..=306).contains(&copies), "{copies}");
 }
 
-/// Path 0 takes two packets at a time, and then late chunks of path 1: a copy before that would be one transmission too many.
+/// Path 0 takes one packet of data in a flush, and late chunks of path 1 later: a copy before that would be one transmission too many.
 #[test]
 fn what_will_move_gets_no_copy() {
     for (other_ms, copied) in [(400, false), (45, true)] {

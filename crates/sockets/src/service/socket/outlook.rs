@@ -9,7 +9,7 @@ use super::Socket;
 use crate::control::outlook;
 use crate::frame::shut;
 
-/// How long an answer waits for what a program is told of ends.
+/// How long an answer waits for notifications of ends.
 const MOST_FOR_FAREWELLS: Duration = Duration::from_secs(1);
 
 /// Who has ended what of a one-to-one socket.
@@ -54,8 +54,8 @@ impl Socket {
         }
     }
 
-    /// Waits until the program has been told of all associations that have ended: it looks once more then. Not for long: what it is told
-    /// may have no room behind messages that have come since it asked, and which it reads next.
+    /// Waits, but not for long, until the notifications of all associations that have ended are in the descriptor: the program looks there
+    /// once more. Messages that have arrived since it asked may leave no room for them; it reads those next.
     pub(in crate::service) async fn wait_for_farewells(&self) {
         let _ = tokio::time::timeout(MOST_FOR_FAREWELLS, self.all_farewells()).await;
     }

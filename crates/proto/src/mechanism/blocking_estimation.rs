@@ -119,12 +119,20 @@ impl MeasuredPath {
         }
         let srtt = u128::from(self.srtt.as_nanos().max(1));
         let bytes = u128::from(self.could_send(buffer)) * u128::from(time.as_nanos()) / srtt;
-        // In slow start, a congestion window at most doubles with each round trip; otherwise the loop ends sooner.
-        let round_trips = u128::from(time.as_nanos()).div_ceil(srtt).min(62) as u32;
         let bottleneck = self.bottleneck.map_or(u128::MAX, |rate| {
             u128::from(rate) * u128::from(time.as_nanos()) / NANOS_PER_SECOND
         });
-        bytes.min(u128::from(self.cwnd) << (round_trips + 1)).min(bottleneck)
+        bytes.min(self.sends_in_slow_start(time)).min(bottleneck)
+    }
+
+    /// The same if two packets leave for each that is acknowledged: two congestion windows in the first round trip, four in the second,
+    /// and so on.
+    fn sends_in_slow_start(&self, time: Duration) -> u128 {
+        let (time, srtt) = (u128::from(time.as_nanos()), u128::from(self.srtt.as_nanos().max(1)));
+        let round_trips = (time / srtt).min(62);
+        let in_next = u128::from(self.cwnd) << (round_trips + 1);
+        let before = in_next - u128::from(self.cwnd) * 2;
+        before + in_next.saturating_mul(time % srtt) / srtt
     }
 
     /// What it needs in flight, in bytes, beside a path with this round-trip time. With its rate times its own round-trip time it

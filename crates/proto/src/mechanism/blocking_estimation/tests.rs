@@ -132,14 +132,19 @@ fn a_window_that_was_held_back_says_little() {
         ("its queue says that it is full", FULL, 1_000_000, 125_000),
         ("a quarter more than the window after a loss", empty, 1_000_000, 156_250),
         ("never more than the buffer", empty, 130_000, 130_000),
-        ("all of it in slow start", slow_start, 400_000, 400_000),
+        ("all of it in slow start", slow_start, 200_000, 200_000),
     ] {
         assert_eq!(path.sends_in(ms(10), buffer), bytes, "{what}");
         assert_eq!(path.alone(buffer), bytes * 100, "{what}");
     }
-    for (round_trips, bytes) in [(1, 500_000), (2, 1_000_000), (3, 2_000_000)] {
-        assert_eq!(slow_start.sends_in(ms(10 * round_trips), u64::MAX), bytes, "doubled");
+    // 125,000 bytes twice, four and eight times.
+    for (time_ms, bytes) in
+        [(0, 0), (5, 125_000), (10, 250_000), (12, 350_000), (20, 750_000), (30, 1_750_000)]
+    {
+        assert_eq!(slow_start.sends_in(ms(time_ms), u64::MAX), bytes, "within {time_ms} ms");
     }
+    let largest = MeasuredPath { cwnd: u64::MAX, ..slow_start };
+    assert!(largest.sends_in(Duration::MAX, u64::MAX) >= u64::MAX.into(), "no overflow");
 }
 
 #[test]
@@ -241,7 +246,7 @@ fn a_measured_rate_takes_the_place_of_a_window() {
     assert_eq!(small.alone(2500), 500_000, "a buffer in each round trip");
     let grows = delivers(1, false);
     let growing = MeasuredPath { rate: grows, ssthresh: u64::MAX, smallest_rtt: ms(10), ..small };
-    assert_eq!(growing.sends_in(ms(10), 1 << 30), 4000, "the rate is a lower limit");
+    assert_eq!(growing.sends_in(ms(10), 1 << 30), 2000, "the rate is a lower limit");
     let narrow = MeasuredPath { bottleneck: Some(1_000_000), ..FULL };
     assert_eq!(narrow.sends_in(ms(100), 1 << 30), 100_000, "no window passes its bottleneck");
     assert_eq!(narrow.sends_in(ms(1), 1 << 30), 1000);

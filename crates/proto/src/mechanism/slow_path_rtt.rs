@@ -59,12 +59,9 @@ pub(crate) fn on_acked(policy: RttSample, returned: Return, chunk: Awaited) -> M
 }
 
 impl Awaited {
-    /// A SACK arrived over the chunk's own path; `news` if it is the first to acknowledge data of that path. After
-    /// `patience`, the one that answered the chunk must have been lost, and a later one would measure the pause between
-    /// them.
-    ///
-    /// If the chunk was copied, only the copy may have arrived. Then no SACK answers it on its own path, and one that
-    /// answers later data there would measure the same pause.
+    /// A SACK arrived over the chunk's own path; `news` if it is the first to acknowledge data of that path. Then it answers that data, and
+    /// the receiver has sent none for the chunk there: it delayed its SACK, and sent it over the path of what came next. To take
+    /// this one would measure the pause between both. It is the same after `patience`, when the one that answered the chunk must have been lost.
     pub(crate) fn on_sack(
         &self,
         cumulative: Tsn,
@@ -73,8 +70,7 @@ impl Awaited {
         patience: Duration,
         news: bool,
     ) -> Awaiting {
-        let answers_another = self.chunk.was_copied && news;
-        if answers_another || now.since(self.chunk.sent_at) > patience {
+        if news || now.since(self.chunk.sent_at) > patience {
             return Awaiting::Over;
         }
         let offset = self.tsn.distance_from(cumulative);
@@ -138,25 +134,10 @@ mod tests {
             let expected = if covered { Awaiting::Sample } else { Awaiting::GoesOn };
             let on_sack =
                 |now, news| awaited.on_sack(Tsn(cumulative), &blocks, now, patience, news);
-            assert_eq!([true, false].map(|news| on_sack(now, news)), [expected; 2], "{tsn}");
+            assert_eq!(on_sack(now, false), expected, "{tsn}");
+            assert_eq!(on_sack(now, true), Awaiting::Over, "it answers later data");
             let late = on_sack(AT(1001), false);
             assert_eq!(late, Awaiting::Over);
-        }
-    }
-
-    /// Its copy may be all of it that arrived, so that what answers something else does not answer it.
-    #[test]
-    fn what_was_copied_is_not_measured_by_the_answer_to_a_later_chunk() {
-        let blocks: GapAckBlocks<'_> = [].into_iter().collect();
-        for (was_copied, news, expected) in [
-            (false, true, Awaiting::Sample),
-            (true, false, Awaiting::Sample),
-            (true, true, Awaiting::Over),
-        ] {
-            let chunk = TimedChunk { was_copied, ..sent(AT(0)) };
-            let awaited = Awaited { tsn: Tsn(7), chunk };
-            let found = awaited.on_sack(Tsn(9), &blocks, AT(160), Duration::from_secs(1), news);
-            assert_eq!(found, expected, "{was_copied} {news}");
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct RttEstimator {
     smallest_full: Duration,
     /// Bytes of the largest chunk of these; 0 if there was none. Two fields, because each path keeps them.
     full_bytes: u32,
+    /// What is known of data is an estimate.
+    is_estimate: bool,
     /// Smallest sample of control chunks.
     smallest_control: Duration,
     rto: Duration,
@@ -58,6 +60,7 @@ impl RttEstimator {
             smallest: Duration::MAX,
             smallest_full: Duration::MAX,
             full_bytes: 0,
+            is_estimate: false,
             smallest_control: Duration::MAX,
             rto: config.policies.rto.initial,
             of_data: None,
@@ -75,11 +78,32 @@ impl RttEstimator {
         if self.control() == ControlRtt::Provisional && self.of_data.is_none() {
             (self.smoothed, self.smallest, self.full_bytes) = (None, Duration::MAX, 0);
         }
+        self.is_estimate = false;
         let full = FullPackets { bytes: bytes.max(1), smallest: sample };
         let full = self.full().map_or(full, |known| known.joined(full));
         (self.full_bytes, self.smallest_full) = (full.bytes, full.smallest);
         self.of_data = Some(now);
         self.on_sample(sample);
+    }
+
+    /// Data of so many bytes was answered after this time by a SACK that took so long over another path: an estimate of the round
+    /// trip, which counts like a sample. Nothing waited in the queues yet, and the first sample may have. It is at least what control chunks took. Where nothing has measured the path, the way back counts
+    /// as long as the way there. Returns it.
+    pub(crate) fn estimate(
+        &mut self,
+        now: Instant,
+        answered: Duration,
+        took: Duration,
+        bytes: u32,
+    ) -> Duration {
+        let there = answered - took;
+        let round_trip = match self.way_back() {
+            Some(back) => (there + back).max(back * 2),
+            None => (there * 2).max(answered),
+        };
+        self.on_data_sample(now, round_trip, bytes);
+        self.is_estimate = true;
+        round_trip
     }
 
     /// For tests of other parts: an estimator with these rules.
@@ -138,6 +162,11 @@ impl RttEstimator {
         is_known.then_some(self.srtt()?).zip(self.smallest_full())
     }
 
+    /// Whether no data has been answered over the path itself.
+    pub(crate) fn is_unmeasured(&self) -> bool {
+        self.of_data().is_none() || self.is_estimate
+    }
+
     /// Smoothed round-trip time, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.smoothed.map(|_| self.srtt)
@@ -151,6 +180,12 @@ impl RttEstimator {
     /// Smallest sample so far, once there is one.
     pub(crate) fn smallest(&self) -> Option<Duration> {
         self.smoothed.map(|_| self.smallest)
+    }
+
+    /// How long a SACK takes over the path, which is small like a control chunk: half of the smallest sample of any kind, once there is one.
+    pub(crate) fn way_back(&self) -> Option<Duration> {
+        let smallest = self.smallest().map(|data| data.min(self.smallest_control));
+        Some(smallest? / 2)
     }
 
     /// Smallest sample of the largest packets.
@@ -223,6 +258,35 @@ mod tests {
     fn estimator(min_ms: u64) -> RttEstimator {
         let rto = Rto { min: Duration::from_millis(min_ms), ..Preset::Rfc9260.policies().rto };
         RttEstimator::with_rules(rto, ControlRtt::Counts)
+    }
+
+    /// Control chunks take 40 ms, or nothing is known. Data is answered over a path on which a SACK takes 5 ms.
+    #[test]
+    fn an_answer_over_another_path_gives_an_estimate_until_there_is_a_sample() {
+        let (now, rto) = (Instant::ZERO, Preset::Recommended.policies().rto);
+        for (what, control_ms, answered_ms, took_ms, estimate_ms) in [
+            ("20 ms there, 20 ms back", Some(40), 25, 5, 40),
+            ("30 ms there, because the packet is large", Some(40), 35, 5, 50),
+            ("never less than control chunks", Some(40), 15, 5, 40),
+            ("30 ms there, and back probably", None, 35, 5, 60),
+            ("at least the time until the answer", None, 35, 30, 35),
+            ("nothing is known of the other path", None, 35, 0, 70),
+        ] {
+            let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
+            if let Some(ms) = control_ms {
+                rtt.on_control_sample(now, Duration::from_millis(ms));
+            }
+            assert!(rtt.is_unmeasured(), "{what}");
+            let [answered, took] = [answered_ms, took_ms].map(Duration::from_millis);
+            rtt.estimate(now, answered, took, 1000);
+            assert!(rtt.is_unmeasured(), "{what}");
+            let estimate = Duration::from_millis(estimate_ms);
+            assert_eq!(rtt.of_data(), Some((estimate, estimate)), "{what}");
+            rtt.on_data_sample(now, estimate + Duration::from_millis(8), 1000);
+            let smoothed = estimate + Duration::from_millis(1);
+            assert_eq!(rtt.of_data(), Some((smoothed, estimate)), "{what}, then a sample");
+            assert!(!rtt.is_unmeasured(), "{what}");
+        }
     }
 
     #[test]

@@ -449,6 +449,7 @@ impl Transmitter {
         elsewhere: &SilentPaths,
     ) {
         let policy = cx.config.policies.rtt_sample;
+        let took = self.way_back(arrival);
         for (path, news) in self.paths.iter_mut().zip(news) {
             if news.flight_bytes > 0 {
                 path.note_dispersion(cx.now, news.flight_bytes, arrival == path.id);
@@ -465,12 +466,18 @@ impl Transmitter {
                 }
                 // The one that waits already is measured sooner.
                 Measure::Await(awaited) => {
+                    path.measure_across(cx, &awaited.chunk, took);
                     let first = &mut path.record.awaited;
                     *first = first.or(Some(awaited));
                 }
                 Measure::Nothing => {}
             }
         }
+    }
+
+    /// About how long a SACK takes over the path; zero if that is not known.
+    pub(super) fn way_back(&self, path: PathId) -> Duration {
+        self.paths.get(path).and_then(|path| path.rtt.way_back()).unwrap_or_default()
     }
 
     /// Paths with copies on them of which none was answered, for a SACK over `arrival`.
@@ -503,7 +510,9 @@ impl Transmitter {
         news: FirstAcked,
     ) {
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
-        if let Some(early) = path.record.early.take() {
+        if let Some(early) = path.record.early.take()
+            && path.rtt.is_unmeasured()
+        {
             return path.measure_early(cx, early, report, elsewhere, news);
         }
         let Some(awaited) = path.record.awaited else { return };

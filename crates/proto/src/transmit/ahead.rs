@@ -15,7 +15,7 @@ use crate::config::{DataAhead, RttSample};
 use crate::mechanism::copies;
 use crate::mechanism::early_answers::{EarlyAnswers, EarlyChunk};
 use crate::probe::ProbeEvent;
-use crate::types::{Fate, PathSet};
+use crate::types::{Fate, PathSet, TimedChunk};
 use crate::{Duration, Instant, PathId, Tsn};
 
 impl Snapshot<'_> {
@@ -131,9 +131,6 @@ impl SendPath {
         elsewhere: &SilentPaths,
         news: FirstAcked,
     ) {
-        if self.rtt.of_data().is_some() {
-            return;
-        }
         self.record.awaited = None;
         let within = (self.rtt.smallest().unwrap_or_default(), self.rtt.rto());
         match early.on_sack(cx.now, within, |tsn| report.covers(tsn)) {
@@ -155,6 +152,21 @@ impl SendPath {
             }
             None => self.record.early = Some(early),
         }
+    }
+
+    /// A SACK that took about so long over another path acknowledges a chunk of this one. That is enough to know the path a little: a SACK over
+    /// the path itself may come a round trip later, since the peer sends none there before more data arrives.
+    pub(super) fn measure_across(
+        &mut self,
+        cx: &mut SendCx<'_>,
+        chunk: &TimedChunk,
+        took: Duration,
+    ) {
+        if self.rtt.of_data().is_some() {
+            return;
+        }
+        let answered = cx.now.since(chunk.sent_at);
+        self.estimate_rtt(cx.now, cx.probe, (answered, took), chunk.flight_bytes);
     }
 
     /// Whether the SACK may answer a copy of the chunk on another path, and not the chunk: there is one, and the answer comes later than

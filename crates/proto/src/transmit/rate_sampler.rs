@@ -6,6 +6,11 @@
 //! that time, and acknowledgements that come in one lump do not either, because the longer of both times counts: that in
 //! which the data was sent, and that in which it was acknowledged.
 //!
+//! A SACK may return over another path, and sooner than the last one did. Then the data of both seems to have arrived within
+//! less time, that is, at a higher rate than the path has. So that time is counted as if both SACKs, the last one before the packet was
+//! sent and that of the sample, had taken as long as the slower one. Half of the smallest RTT of a path is what a SACK takes
+//! over it. Where the ways there and back differ, part of the error remains.
+//!
 //! Packets that have arrived are remembered for a round trip more, because those that were lost between them are found
 //! later: for one of the path itself, since losses are found by its round trip, whatever path brings the acknowledgements.
 //!
@@ -37,6 +42,8 @@ pub(crate) struct RateSampler {
     delivered: u64,
     /// When that was last more, or when sending began on the idle path.
     delivered_at: Instant,
+    /// How long the SACK took that said so; zero if there was none.
+    took: Duration,
     /// Found lost so far.
     lost: u64,
     /// When the packet was sent that was last known to arrive.
@@ -57,11 +64,22 @@ struct Packet {
     sent_at: Instant,
     delivered: u64,
     delivered_at: Instant,
+    took: Duration,
     lost: u64,
     first_sent_at: Instant,
     /// Bytes outstanding, its own included.
     flight: u64,
     limit: RateLimit,
+}
+
+/// A SACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SackArrival {
+    pub(crate) now: Instant,
+    /// About how long it was on its way; zero if that is not known.
+    pub(crate) took: Duration,
+    /// It measures the round trip of the path.
+    pub(crate) measures: bool,
 }
 
 impl RateSampler {
@@ -76,7 +94,7 @@ impl RateSampler {
             // Nothing of what was before tells of the path now.
             self.packets.clear();
             self.late.clear();
-            (self.delivered_at, self.first_sent_at) = (now, now);
+            (self.delivered_at, self.first_sent_at, self.took) = (now, now, Duration::ZERO);
         }
         if self.packets.len() >= MOST_PACKETS {
             return;
@@ -87,6 +105,7 @@ impl RateSampler {
             sent_at: now,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
+            took: self.took,
             lost: self.lost,
             first_sent_at: self.first_sent_at,
             flight,
@@ -120,19 +139,18 @@ impl RateSampler {
         self.lost = self.lost.saturating_sub(bytes);
     }
 
-    /// The SACK acknowledges so many bytes of what was outstanding; `measures` if it measures the round trip of the path. A
-    /// sample, if it tells of a packet that is remembered and no older than the last one. An answer of the path itself is expected to take
+    /// The SACK acknowledges so many bytes of what was outstanding. A sample, if it tells of a packet that is remembered and no older than the last one. An answer of the path itself is expected to take
     /// `patience`.
     pub(crate) fn sample(
         &mut self,
-        now: Instant,
+        answer: SackArrival,
         bytes: u64,
-        measures: bool,
         patience: Duration,
     ) -> Option<RateSample> {
+        let SackArrival { now, took, measures } = answer;
         if bytes > 0 {
             self.delivered = self.delivered.saturating_add(bytes);
-            self.delivered_at = now;
+            (self.delivered_at, self.took) = (now, took);
         }
         let newest = self.newest.take()?;
         let place = self.last_sent_at(newest)?;
@@ -143,7 +161,7 @@ impl RateSampler {
         let delivered = self.delivered.saturating_sub(packet.delivered);
         let delivered = delivered.saturating_sub(self.late.at(place));
         let sending = packet.sent_at.since(packet.first_sent_at);
-        let arriving = now.since(packet.delivered_at);
+        let arriving = now.since(packet.delivered_at) + (packet.took - took);
         let round_trip = now.since(packet.sent_at);
         self.first_sent_at = packet.sent_at;
         self.shortest = Some(self.shortest.map_or(round_trip, |known| known.min(round_trip)));

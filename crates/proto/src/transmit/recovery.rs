@@ -1,6 +1,7 @@
 //! Congestion windows: growth, reduction and fast recovery.
 
 use super::acknowledge::AckedPath;
+use super::rate_sampler::SackArrival;
 use super::{SendCx, Transmitter};
 use crate::config::{BeyondWindow, FastRecoveryScope, Reduction, RttSample};
 use crate::congestion::coupled::group::GroupViews;
@@ -113,6 +114,7 @@ impl Transmitter {
     ) {
         let association_recovers = self.recovery.is_active();
         let rtt_sample = cx.config.policies.rtt_sample;
+        let took = self.way_back(arrival);
         let paths = self.paths.iter_mut().zip(changes).zip(news);
         for ((path, AckedPath { before, order }), news) in paths {
             if news.flight_bytes == 0 && news.credited_bytes == 0 {
@@ -133,9 +135,12 @@ impl Transmitter {
                 in_recovery: recovers,
                 rtt: path.take_rtt_sample(),
                 rate: path.sample_rate(
-                    cx.now,
+                    SackArrival {
+                        now: cx.now,
+                        took,
+                        measures: rtt_sample == RttSample::Classic || arrival == path.id,
+                    },
                     news.flight_bytes,
-                    rtt_sample == RttSample::Classic || arrival == path.id,
                 ),
             };
             let old = path.congestion;

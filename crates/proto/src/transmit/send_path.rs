@@ -352,6 +352,19 @@ impl SendPath {
         self.note_sample(now, probe, Sampled::Control(now.since(sent_at)));
     }
 
+    /// A chunk of data of this size was answered after this time by a SACK that took so long over another path. That is an estimate of the
+    /// round trip.
+    pub(crate) fn estimate_rtt(
+        &mut self,
+        now: Instant,
+        probe: &mut dyn Probe,
+        (answered, took): (Duration, Duration),
+        flight_bytes: u32,
+    ) {
+        let round_trip = self.rtt.estimate(now, answered, took, flight_bytes);
+        self.note_sample(now, probe, Sampled::Data(round_trip));
+    }
+
     fn note_sample(&mut self, now: Instant, probe: &mut dyn Probe, sampled: Sampled) {
         self.rtt_sample = Some(sampled);
         let (Sampled::Data(sample) | Sampled::Control(sample)) = sampled;

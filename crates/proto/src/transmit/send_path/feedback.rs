@@ -10,7 +10,7 @@ use crate::transmit::left_behind::LeftBehind;
 use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::originals::Originals;
 use crate::transmit::outstanding::{History, Newly, OutstandingChunk};
-use crate::transmit::rate_sampler::RateSampler;
+use crate::transmit::rate_sampler::{RateSampler, SackArrival};
 use crate::{Instant, PathId, Tsn};
 
 /// State of one path.
@@ -177,28 +177,22 @@ impl SendPath {
             .map_or(0, |feedback| core::mem::take(&mut feedback.credited_elsewhere))
     }
 
-    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight; `measures` if it measures the round
-    /// trip, too.
+    /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
     #[inline]
-    pub(crate) fn sample_rate(
-        &mut self,
-        now: Instant,
-        bytes: u64,
-        measures: bool,
-    ) -> Option<RateSample> {
+    pub(crate) fn sample_rate(&mut self, answer: SackArrival, bytes: u64) -> Option<RateSample> {
         match self.feedback.is_some() {
-            true => self.take_sample(now, bytes, measures),
+            true => self.take_sample(answer, bytes),
             false => None,
         }
     }
 
     // Apart: a sample is large, and the caller copies it unless it is written in its place.
     #[inline(never)]
-    fn take_sample(&mut self, now: Instant, bytes: u64, measures: bool) -> Option<RateSample> {
+    fn take_sample(&mut self, answer: SackArrival, bytes: u64) -> Option<RateSample> {
         let feedback = self.feedback.as_mut()?;
         let elsewhere = core::mem::take(&mut feedback.elsewhere);
         let patience = self.rtt.expected();
-        feedback.rates.sample(now, bytes.saturating_sub(elsewhere), measures, patience)
+        feedback.rates.sample(answer, bytes.saturating_sub(elsewhere), patience)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.

@@ -147,12 +147,15 @@ fn what_a_measured_path_carries_does_not_run_ahead() {
     assert!(bench.tx.ahead.is_empty());
 }
 
-/// The peer confirms the second path late, and answers over the first one until then.
+/// The peer confirms the second path late, and answers within 20 ms over the first one until then. So data takes 40 ms there, and as long
+/// back, until a SACK over the second path tells more.
 #[test]
 fn data_ahead_measures_its_path_once_the_peer_answers_there() {
-    for (answers, samples) in
-        [(&[(60, 1)][..], &[(1, 60)][..]), (&[(60, 0)], &[]), (&[(60, 0), (30, 1)], &[(1, 90)])]
-    {
+    for (answers, samples) in [
+        (&[(60, 1)][..], &[(1, 60)][..]),
+        (&[(60, 0)], &[(1, 80)]),
+        (&[(60, 0), (30, 1)], &[(1, 80), (1, 90)]),
+    ] {
         let mut bench = with_data_ahead(60 * FULL);
         bench.trace();
         for (after_ms, over) in answers {
@@ -160,6 +163,8 @@ fn data_ahead_measures_its_path_once_the_peer_answers_there() {
             bench.hear(&Answer::of(0).gaps(&[(3, 5)]).a_rwnd(60 * FULL).over(*over));
         }
         assert_eq!(bench.samples(), samples, "{answers:?}");
+        let is_unmeasured = bench.path(1).rtt.is_unmeasured();
+        assert_eq!(is_unmeasured, samples == [(1, 80)], "an estimate: {answers:?}");
     }
 }
 
@@ -167,9 +172,9 @@ fn data_ahead_measures_its_path_once_the_peer_answers_there() {
 #[test]
 fn a_copy_that_left_long_after_the_data_is_not_taken_for_it() {
     for (copied_after_ms, covered, samples) in [
-        (20, &[(1, 1), (3, 5)][..], &[(1, 90)][..]),
-        (30, &[(1, 1), (3, 5)], &[]),
-        (30, &[(3, 5)], &[(1, 90)]),
+        (30, &[(1, 1), (3, 5)][..], &[(1, 80), (1, 120)][..]),
+        (35, &[(1, 1), (3, 5)], &[(1, 80)]),
+        (35, &[(3, 5)], &[(1, 80), (1, 120)]),
     ] {
         let mut bench = with_data_ahead(60 * FULL);
         bench.trace();
@@ -178,7 +183,7 @@ fn a_copy_that_left_long_after_the_data_is_not_taken_for_it() {
         bench.path(1).note_early_again(now, tsn(1));
         bench.wait(60 - copied_after_ms);
         bench.hear(&Answer::of(0).gaps(&[(3, 5)]).a_rwnd(60 * FULL));
-        bench.wait(30);
+        bench.wait(60);
         bench.hear(&Answer::of(0).gaps(covered).a_rwnd(60 * FULL).over(1));
         assert_eq!(bench.samples(), samples, "{copied_after_ms} {covered:?}");
     }

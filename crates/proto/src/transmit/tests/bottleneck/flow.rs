@@ -7,7 +7,7 @@ use std::vec::Vec;
 use crate::config::{ControlRtt, Preset};
 use crate::congestion::{Acked, Context, Controller, Loss, Parameters, Sent, Timeout};
 use crate::paths::rtt::RttEstimator;
-use crate::transmit::rate_sampler::RateSampler;
+use crate::transmit::rate_sampler::{RateSampler, SackArrival};
 use crate::{Duration, Instant};
 
 /// Bytes of a packet, and the unit of windows.
@@ -191,6 +191,7 @@ impl Flow {
             self.recovery = None;
         }
         let lost = self.find_lost();
+        let answer = SackArrival { now, took: Duration::ZERO, measures: true };
         let acked = Acked {
             acked_bytes: bytes,
             acked_in_gaps: 0,
@@ -199,7 +200,7 @@ impl Flow {
             advanced: first != lowest,
             in_recovery: self.recovery.is_some(),
             rtt: sample,
-            rate: self.sampler.sample(now, bytes, true, Duration::ZERO),
+            rate: self.sampler.sample(answer, bytes, Duration::ZERO),
         };
         self.tell(now, |it, cx| it.on_ack(cx, &acked));
         if lost > 0 {

@@ -31,6 +31,8 @@ pub struct Message {
     pub reliability: Option<PartialReliability>,
     /// Whether this is the whole message, or a piece of one (`SCTP_EXPLICIT_EOR`); see [`piece`](Self::piece).
     pub piece: Piece,
+    /// Whether its last chunk asks the peer for a SACK without delay (`SCTP_SACK_IMMEDIATELY`).
+    pub sack_immediately: bool,
     /// Content, up to `tail`; one of them must not be empty.
     pub payload: Bytes,
     /// The rest of the content, usually empty. Messages can have a header of their own in `payload` and share their
@@ -49,6 +51,7 @@ impl Message {
             context: 0,
             reliability: None,
             piece: Piece::Whole,
+            sack_immediately: false,
             payload: payload.into(),
             tail: Bytes::new(),
         }
@@ -74,7 +77,8 @@ impl Message {
     /// Makes it a piece of a message with an explicit end (`SCTP_EXPLICIT_EOR`, RFC 6458 section 8.1.26). Such a
     /// message can be larger than the send buffer, or begin before it is complete. The receiver sees one message.
     ///
-    /// The properties of the message are those of its first piece; of later pieces, only stream and content count.
+    /// The properties of the message are those of its first piece; of later pieces, only stream, content
+    /// and [`sack_immediately`](Self::sack_immediately) count.
     /// Until the last piece, no other message is sent, unless messages are
     /// [interleaved](crate::Association::interleaves_messages), and none is accepted on the stream. The message is
     /// fully reliable. A shutdown before its end aborts the association.
@@ -114,6 +118,14 @@ impl Message {
     #[must_use]
     pub fn unordered(mut self) -> Self {
         self.delivery = Delivery::Unordered;
+        self
+    }
+
+    /// Asks the peer for a SACK as soon as the message has arrived (RFC 7053), instead of after its delay: for a sender that waits
+    /// until the message is acknowledged.
+    #[must_use]
+    pub fn sack_immediately(mut self) -> Self {
+        self.sack_immediately = true;
         self
     }
 
@@ -169,6 +181,7 @@ impl From<Message> for OutgoingMessage {
         outgoing.path = message.path;
         outgoing.context = message.context;
         outgoing.piece = message.piece;
+        outgoing.sack_immediately = message.sack_immediately;
         outgoing.reliability = message.reliability;
         outgoing
     }

@@ -42,6 +42,9 @@ pub struct OutgoingMessage {
     /// How long the sender tries to deliver it (RFC 3758, RFC 7496); `None` for what the policy `partial_reliability`
     /// says. Without effect where the peer does not understand FORWARD-TSN.
     pub reliability: Option<PartialReliability>,
+    /// Whether its last chunk asks the peer for a SACK without delay (RFC 7053, `SCTP_SACK_IMMEDIATELY`), whatever the policy
+    /// `sack_request` says. A message in pieces asks if one of them does.
+    pub sack_immediately: bool,
 }
 
 impl OutgoingMessage {
@@ -61,6 +64,7 @@ impl OutgoingMessage {
             payload,
             context: 0,
             reliability: None,
+            sack_immediately: false,
         }
     }
 }

@@ -354,7 +354,7 @@ impl Transmitter {
                 self.queue.push(message, reliability);
                 self.stats.messages_sent += 1;
             }
-            false => self.queue.append(message.stream, message.payload, message.piece),
+            false => self.queue.append(message),
         }
         self.demand.accept();
         self.tidy_index();

@@ -271,10 +271,8 @@ impl SendQueue {
         self.used -= rest;
         self.used_cost = self.used_cost.saturating_sub(rest);
         self.waiting -= rest;
-        let mut flags = DataFlags::empty();
-        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
         Some(OutstandingChunk {
-            flags,
+            flags: flags_of(&message),
             stream: message.stream,
             number: partial.number,
             context: message.context,
@@ -373,12 +371,12 @@ impl SendQueue {
         let total = message.payload.len();
         let len = (total - partial.sent).min(max_payload as usize);
         let (is_first, is_last) = (partial.sent == 0, partial.sent + len == total);
-        let mut flags = DataFlags::empty();
-        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        let mut flags = flags_of(message);
         flags.set(DataFlags::BEGIN, is_first && !partial.has_begun);
         // The first fragment has what a tiny message counts beyond its bytes.
         let beyond = if is_first { least.saturating_sub(total as u64) } else { 0 };
         let (stream, ppid, context) = (message.stream, message.ppid, message.context);
+        let asks_for_sack = message.sack_immediately;
         let payload = match is_first && is_last {
             true => core::mem::take(&mut message.payload),
             false => message.payload.slice(partial.sent, len),
@@ -387,6 +385,7 @@ impl SendQueue {
         partial.sent += len;
         let ends = is_last && !self.goes_on_behind(partial.slot);
         flags.set(DataFlags::END, ends);
+        flags.set(DataFlags::IMMEDIATE, ends && asks_for_sack);
         if ends {
             self.messages.empty(partial.slot);
         } else if is_last {
@@ -416,6 +415,7 @@ impl SendQueue {
         let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
         let (stream, delivery, ppid, context) =
             (message.stream, message.delivery, message.ppid, message.context);
+        let flags = flags_of_whole(message);
         let (payload, reliability) = (core::mem::take(&mut message.payload), *reliability);
         self.named -= usize::from(message.path.is_some());
         let len = payload.len() as u64;
@@ -423,8 +423,6 @@ impl SendQueue {
         let number = take_number(&mut self.next_ssn, stream, delivery);
         self.take_off(self.scheduler.lane(stream), slot, len, asking);
         self.messages.empty(slot);
-        let mut flags = DataFlags::BEGIN | DataFlags::END;
-        flags.set(DataFlags::UNORDERED, delivery == Delivery::Unordered);
         let (cost, user_bytes) = (len.max(least) as u32, len as u32);
         Some(NextChunk {
             flags,
@@ -598,6 +596,23 @@ impl SendQueue {
         }
         unsent
     }
+}
+
+/// Flags of each chunk of a message.
+#[inline]
+fn flags_of(message: &OutgoingMessage) -> DataFlags {
+    match message.delivery {
+        Delivery::Unordered => DataFlags::UNORDERED,
+        Delivery::Ordered => DataFlags::empty(),
+    }
+}
+
+/// Flags of a message in one chunk.
+#[inline]
+fn flags_of_whole(message: &OutgoingMessage) -> DataFlags {
+    let mut flags = flags_of(message) | DataFlags::BEGIN | DataFlags::END;
+    flags.set(DataFlags::IMMEDIATE, message.sack_immediately);
+    flags
 }
 
 /// The number of the next message on a stream, which is taken: its SSN, or 0 if it is unordered.

@@ -84,6 +84,7 @@ impl Outgoing {
         let mut message = Message::new(head.stream, payload);
         message.ppid = u32::from_be(head.ppid);
         message.context = head.context;
+        message.sack_immediately = head.flags & flag::SACK_IMMEDIATELY != 0;
         if head.flags & flag::UNORDERED != 0 {
             message.delivery = Delivery::Unordered;
         }

@@ -10,7 +10,7 @@ use polypath_wire::Payload;
 use super::SendQueue;
 use crate::transmit::lanes::Slot;
 use crate::types::Vacant;
-use crate::{Piece, SendError};
+use crate::{OutgoingMessage, Piece, SendError};
 
 /// A message that has not ended, or of which pieces wait.
 #[derive(Debug, Default)]
@@ -64,7 +64,8 @@ impl SendQueue {
     }
 
     /// Takes a further piece of the message of a stream; the caller has checked that there is one, and room.
-    pub(crate) fn append(&mut self, stream: u16, payload: Payload<'static>, piece: Piece) {
+    pub(crate) fn append(&mut self, piece: OutgoingMessage) {
+        let OutgoingMessage { stream, payload, sack_immediately, piece, .. } = piece;
         let (len, cost) = (payload.len() as u64, self.cost(payload.len()));
         let Some(records) = self.records.if_used() else { return };
         let Some(&slot) = records.open.get(&stream) else { return };
@@ -76,6 +77,9 @@ impl SendQueue {
         record.has_end = piece.ends();
         if record.has_end {
             records.open.remove(&stream);
+        }
+        if let Some(waiting) = self.messages.get_mut(slot) {
+            waiting.message.sack_immediately |= sack_immediately;
         }
         if !record.is_starved {
             record.pieces.push_back(payload);

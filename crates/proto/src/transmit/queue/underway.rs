@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use polypath_wire::DataFlags;
 
-use super::{Asking, LOOK_AHEAD, NextChunk, Partial, SendQueue, suits};
+use super::{Asking, LOOK_AHEAD, NextChunk, Partial, SendQueue, flags_of, flags_of_whole, suits};
 use crate::transmit::lanes::{QueuedMessage, Slot};
 use crate::transmit::stream_scheduler::Visit;
 use crate::types::UserDataChunk;
@@ -193,8 +193,7 @@ impl SendQueue {
         let len = (total - partial.sent).min(max_payload as usize);
         let (is_first, is_last) = (partial.sent == 0, partial.sent + len == total);
         let begins = is_first && !partial.has_begun;
-        let mut flags = DataFlags::empty();
-        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        let mut flags = flags_of(message);
         flags.set(DataFlags::BEGIN, begins);
         let beyond = if is_first { least.saturating_sub(total as u64) } else { 0 };
         let (stream, context) = (message.stream, message.context);
@@ -204,11 +203,13 @@ impl SendQueue {
             false => message.payload.slice(partial.sent, len),
         };
         let names_path = message.path.is_some();
+        let asks_for_sack = message.sack_immediately;
         begun.partial.sent += len;
         begun.fsn = fsn.wrapping_add(1);
         self.scheduler.on_taken(lane, len as u64, asking.bundled);
         let ends = is_last && !self.goes_on_behind(slot);
         flags.set(DataFlags::END, ends);
+        flags.set(DataFlags::IMMEDIATE, ends && asks_for_sack);
         if is_last && !ends {
             (begun.partial.sent, begun.partial.has_begun) = (0, true);
             let bytes = self.next_piece(slot);
@@ -260,8 +261,7 @@ impl SendQueue {
             return None;
         }
         let number = underway.take_mid(message);
-        let mut flags = DataFlags::BEGIN | DataFlags::END;
-        flags.set(DataFlags::UNORDERED, message.delivery == Delivery::Unordered);
+        let flags = flags_of_whole(message);
         self.named -= usize::from(message.path.is_some());
         self.waiting -= len as u64;
         let next = NextChunk {

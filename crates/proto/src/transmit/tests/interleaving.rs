@@ -33,11 +33,15 @@ fn push(bench: &mut Bench, message: OutgoingMessage) {
     bench.tx.queue.push(message, Reliability::Full);
 }
 
-/// The next fragment for a path, both of which are usable.
-fn take(bench: &mut Bench, path: u8) -> Option<NextChunk> {
+/// A path asks, and both are usable.
+fn asking(path: u8) -> Asking {
     let usable: PathSet = [0, 1].map(PathId).into_iter().collect();
-    let asking = Asking { path: PathId(path), usable, bundled: None };
-    bench.tx.queue.take_interleaved(asking, MOST)
+    Asking { path: PathId(path), usable, bundled: None }
+}
+
+/// The next fragment for the path.
+fn take(bench: &mut Bench, path: u8) -> Option<NextChunk> {
+    bench.tx.queue.take_interleaved(asking(path), MOST)
 }
 
 fn take_all(bench: &mut Bench) -> Vec<NextChunk> {
@@ -76,6 +80,31 @@ fn fragments_say_which_message_they_are_of_and_where() {
         assert_eq!(bench.tx.queue.is_empty(), waiting == 0);
     }
     assert!(take(&mut bench, 0).is_none());
+}
+
+/// Whether the message takes one chunk or several, as DATA or as I-DATA.
+#[test]
+fn the_last_chunk_of_a_message_asks_for_a_sack_if_the_program_does() {
+    for (sack_immediately, bytes, interleaves, expected) in [
+        (true, 2500, false, &[false, false, true][..]),
+        (true, 2500, true, &[false, false, true]),
+        (true, 10, false, &[true]),
+        (true, 10, true, &[true]),
+        (false, 2500, false, &[false; 3]),
+        (false, 10, true, &[false]),
+    ] {
+        let mut bench = match interleaves {
+            true => bench(9000),
+            false => Bench::tuned(Preset::Rfc9260, 2, |_| {}),
+        };
+        push(&mut bench, OutgoingMessage { sack_immediately, ..message(0, bytes) });
+        let taken = core::iter::from_fn(|| match interleaves {
+            true => take(&mut bench, 0),
+            false => bench.tx.queue.take(asking(0), MOST),
+        });
+        let asks: Vec<bool> = taken.map(|next| next.flags.contains(DataFlags::IMMEDIATE)).collect();
+        assert_eq!(asks, expected, "{sack_immediately}, {bytes} bytes, {interleaves}");
+    }
 }
 
 /// Otherwise the peer may have no room for the end of any of them.

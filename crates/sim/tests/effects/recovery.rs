@@ -110,16 +110,22 @@ fn one_overfilled_queue_halves_a_window_once() {
     }
 }
 
+/// Few packets per round trip of 400 ms.
+const FEW_PACKETS: &[&str] = &[
+    "network.disjoint.paths.long.bottleneck.loss.forward=8 %",
+    "network.disjoint.paths.long.bottleneck.rate=1 Mbit/s",
+];
+
 /// With one report per round trip the timer expires before there are three.
 #[test]
 fn one_sack_per_round_trip_tells_what_is_lost() {
     let with = |reports: &str, seed: u32| {
         let seed = format!("run.seed={seed}");
         let reports = format!("sctp.policies.fast_retransmit.reports={reports}");
-        run(BURSTS, &["network.disjoint.paths.long.bottleneck.loss.forward=1 %", &seed, &reports])
+        run(BURSTS, &[FEW_PACKETS, &[&seed, &reports]].concat())
     };
     let sum = |reports: &str, of: fn(&RunResult) -> u64| -> u64 {
-        (1..=5).map(|seed| of(&with(reports, seed))).sum()
+        (1..=10).map(|seed| of(&with(reports, seed))).sum()
     };
     let timeouts =
         |result: &RunResult| -> u64 { result.paths.iter().map(|path| path.timeouts).sum() };

@@ -146,6 +146,11 @@ impl Copies {
         self.awaited.map(|copy| copy.tsn)
     }
 
+    /// When the latest copy was sent, if it is not answered.
+    pub(crate) fn awaits_since(&self) -> Option<Instant> {
+        self.awaited.map(|copy| copy.sent_at)
+    }
+
     /// When the path last sent data that was no copy, if it last sent anything at `last_sent`.
     pub(crate) fn last_data(&self, last_sent: Option<Instant>) -> Option<Instant> {
         let was_copy = self.owed > 0 && last_sent == Some(self.owed_at);

@@ -27,6 +27,9 @@ pub(crate) struct Awaited {
     pub(crate) chunk: TimedChunk,
 }
 
+/// A pause of this part of the time until the answer says that it answers something else.
+const PAUSE: u64 = 8;
+
 /// What becomes of a measurement when its chunk is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Measure {
@@ -59,18 +62,20 @@ pub(crate) fn on_acked(policy: RttSample, returned: Return, chunk: Awaited) -> M
 }
 
 impl Awaited {
-    /// A SACK arrived over the chunk's own path; `news` if it is the first to acknowledge data of that path. Then it answers that data, and
-    /// the receiver has sent none for the chunk there: it delayed its SACK, and sent it over the path of what came next. To take
-    /// this one would measure the pause between both. It is the same after `patience`, when the one that answered the chunk must have been lost.
+    /// A SACK arrived over the chunk's own path. If it is the first to acknowledge what was sent there `later`, or may be, it answers
+    /// that: the receiver delayed its SACK for the chunk and sent it over the path of what came next, or it was lost. To take this one
+    /// would measure the pause between both. So would one after `patience`.
     pub(crate) fn on_sack(
         &self,
         cumulative: Tsn,
         blocks: &GapAckBlocks<'_>,
         now: Instant,
         patience: Duration,
-        news: bool,
+        later: Option<Instant>,
     ) -> Awaiting {
-        if news || now.since(self.chunk.sent_at) > patience {
+        let answered = now.since(self.chunk.sent_at);
+        let pause = later.map_or(Duration::ZERO, |later| later.since(self.chunk.sent_at));
+        if pause > answered / PAUSE || answered > patience {
             return Awaiting::Over;
         }
         let offset = self.tsn.distance_from(cumulative);
@@ -133,10 +138,12 @@ mod tests {
             let (now, patience) = (AT(1000), Duration::from_secs(1));
             let expected = if covered { Awaiting::Sample } else { Awaiting::GoesOn };
             let on_sack =
-                |now, news| awaited.on_sack(Tsn(cumulative), &blocks, now, patience, news);
-            assert_eq!(on_sack(now, false), expected, "{tsn}");
-            assert_eq!(on_sack(now, true), Awaiting::Over, "it answers later data");
-            let late = on_sack(AT(1001), false);
+                |now, later| awaited.on_sack(Tsn(cumulative), &blocks, now, patience, later);
+            for later in [None, Some(AT(0)), Some(AT(125))] {
+                assert_eq!(on_sack(now, later), expected, "{tsn} {later:?}");
+            }
+            assert_eq!(on_sack(now, Some(AT(126))), Awaiting::Over, "it answers later data");
+            let late = on_sack(AT(1001), None);
             assert_eq!(late, Awaiting::Over);
         }
     }

@@ -19,8 +19,8 @@ pub(crate) struct RttEstimator {
     smallest_full: Duration,
     /// Bytes of the largest chunk of these; 0 if there was none. Two fields, because each path keeps them.
     full_bytes: u32,
-    /// What is known of data is an estimate.
-    is_estimate: bool,
+    /// What is known is an estimate, and not even control chunks have measured the path.
+    is_guess: bool,
     /// Smallest sample of control chunks.
     smallest_control: Duration,
     rto: Duration,
@@ -60,7 +60,7 @@ impl RttEstimator {
             smallest: Duration::MAX,
             smallest_full: Duration::MAX,
             full_bytes: 0,
-            is_estimate: false,
+            is_guess: false,
             smallest_control: Duration::MAX,
             rto: config.policies.rto.initial,
             of_data: None,
@@ -75,10 +75,11 @@ impl RttEstimator {
 
     /// Takes a sample of a data chunk of so many bytes. It takes the place of what was known only from control chunks, where that is provisional.
     pub(crate) fn on_data_sample(&mut self, now: Instant, sample: Duration, bytes: u32) {
-        if self.control() == ControlRtt::Provisional && self.of_data.is_none() {
+        let is_first = self.of_data.is_none() || self.is_guess;
+        if self.control() == ControlRtt::Provisional && is_first {
             (self.smoothed, self.smallest, self.full_bytes) = (None, Duration::MAX, 0);
         }
-        self.is_estimate = false;
+        self.is_guess = false;
         let full = FullPackets { bytes: bytes.max(1), smallest: sample };
         let full = self.full().map_or(full, |known| known.joined(full));
         (self.full_bytes, self.smallest_full) = (full.bytes, full.smallest);
@@ -86,9 +87,11 @@ impl RttEstimator {
         self.on_sample(sample);
     }
 
-    /// Data of so many bytes was answered after this time by a SACK that took so long over another path: an estimate of the round
-    /// trip, which counts like a sample. Nothing waited in the queues yet, and the first sample may have. It is at least what control chunks took. Where nothing has measured the path, the way back counts
-    /// as long as the way there. Returns it.
+    /// Data of so many bytes was answered after this time by a SACK that took so long over another path. Returns an estimate of the round
+    /// trip, which counts like a sample: the first one may contain the time in a queue, and this does not.
+    ///
+    /// It is at least what control chunks took. Where they have not measured the path, the way back counts as long as the way there, and
+    /// the first sample takes the place of this guess.
     pub(crate) fn estimate(
         &mut self,
         now: Instant,
@@ -97,12 +100,15 @@ impl RttEstimator {
         bytes: u32,
     ) -> Duration {
         let there = answered - took;
-        let round_trip = match self.way_back() {
+        let way_back = self.way_back();
+        let round_trip = match way_back {
             Some(back) => (there + back).max(back * 2),
             None => (there * 2).max(answered),
         };
+        // A bound may be known.
+        let round_trip = self.srtt().map_or(round_trip, |srtt| srtt.max(round_trip));
         self.on_data_sample(now, round_trip, bytes);
-        self.is_estimate = true;
+        self.is_guess = way_back.is_none();
         round_trip
     }
 
@@ -134,10 +140,11 @@ impl RttEstimator {
         if self.control() == ControlRtt::Counts {
             return self.on_sample(sample);
         }
-        if self.of_data.is_some_and(|last| now.since(last) < BELIEVED) {
+        if !self.is_guess && self.of_data.is_some_and(|last| now.since(last) < BELIEVED) {
             // The path works: its timeout is what it was before it expired.
             return self.set_rto();
         }
+        self.is_guess = false;
         if self.of_data.take().is_some() {
             (self.smoothed, self.smallest) = (None, Duration::MAX);
         }
@@ -162,11 +169,6 @@ impl RttEstimator {
         is_known.then_some(self.srtt()?).zip(self.smallest_full())
     }
 
-    /// Whether no data has been answered over the path itself.
-    pub(crate) fn is_unmeasured(&self) -> bool {
-        self.of_data().is_none() || self.is_estimate
-    }
-
     /// Smoothed round-trip time, once there is a sample.
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.smoothed.map(|_| self.srtt)
@@ -182,7 +184,8 @@ impl RttEstimator {
         self.smoothed.map(|_| self.smallest)
     }
 
-    /// How long a SACK takes over the path, which is small like a control chunk: half of the smallest sample of any kind, once there is one.
+    /// How long a SACK takes over the path, which is small like a control chunk: half of the smallest sample so far of any kind, once there
+    /// is one.
     pub(crate) fn way_back(&self) -> Option<Duration> {
         let smallest = self.smallest().map(|data| data.min(self.smallest_control));
         Some(smallest? / 2)
@@ -276,17 +279,46 @@ mod tests {
             if let Some(ms) = control_ms {
                 rtt.on_control_sample(now, Duration::from_millis(ms));
             }
-            assert!(rtt.is_unmeasured(), "{what}");
             let [answered, took] = [answered_ms, took_ms].map(Duration::from_millis);
             rtt.estimate(now, answered, took, 1000);
-            assert!(rtt.is_unmeasured(), "{what}");
             let estimate = Duration::from_millis(estimate_ms);
             assert_eq!(rtt.of_data(), Some((estimate, estimate)), "{what}");
-            rtt.on_data_sample(now, estimate + Duration::from_millis(8), 1000);
-            let smoothed = estimate + Duration::from_millis(1);
-            assert_eq!(rtt.of_data(), Some((smoothed, estimate)), "{what}, then a sample");
-            assert!(!rtt.is_unmeasured(), "{what}");
+            let sample = estimate + Duration::from_millis(8);
+            rtt.on_data_sample(now, sample, 1000);
+            let expected = match control_ms {
+                Some(_) => (estimate + Duration::from_millis(1), estimate),
+                None => (sample, sample),
+            };
+            assert_eq!(rtt.of_data(), Some(expected), "{what}, then a sample");
         }
+    }
+
+    /// 20 ms there, and 500 back.
+    #[test]
+    fn control_chunks_correct_a_guess_and_no_estimate() {
+        let (now, rto) = (Instant::ZERO, Preset::Recommended.policies().rto);
+        for (first_ms, srtt_ms) in [(None, 520), (Some(100), 100)] {
+            let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
+            if let Some(ms) = first_ms {
+                rtt.on_control_sample(now, Duration::from_millis(ms));
+            }
+            let [answered, took] = [25, 5].map(Duration::from_millis);
+            rtt.estimate(now, answered, took, 1000);
+            rtt.on_control_sample(now, Duration::from_millis(520));
+            assert_eq!(rtt.srtt(), Some(Duration::from_millis(srtt_ms)), "{first_ms:?}");
+            assert_eq!(rtt.of_data().is_some(), first_ms.is_some(), "{first_ms:?}");
+        }
+    }
+
+    #[test]
+    fn no_estimate_is_below_a_bound() {
+        let rto = Preset::Recommended.policies().rto;
+        let mut rtt = RttEstimator::with_rules(rto, ControlRtt::Provisional);
+        rtt.on_control_sample(Instant::ZERO, Duration::from_millis(40));
+        assert!(rtt.on_data_bound(Duration::from_millis(200)));
+        let [answered, took] = [35, 5].map(Duration::from_millis);
+        let estimate = rtt.estimate(Instant::ZERO, answered, took, 1000);
+        assert_eq!(estimate, Duration::from_millis(200));
     }
 
     #[test]

@@ -466,7 +466,7 @@ impl Transmitter {
                 }
                 // The one that waits already is measured sooner.
                 Measure::Await(awaited) => {
-                    path.measure_across(cx, &awaited.chunk, took);
+                    path.measure_across(cx, &awaited.chunk, took.unwrap_or_default());
                     let first = &mut path.record.awaited;
                     *first = first.or(Some(awaited));
                 }
@@ -475,9 +475,9 @@ impl Transmitter {
         }
     }
 
-    /// About how long a SACK takes over the path; zero if that is not known.
-    pub(super) fn way_back(&self, path: PathId) -> Duration {
-        self.paths.get(path).and_then(|path| path.rtt.way_back()).unwrap_or_default()
+    /// About how long a SACK takes over the path, if known.
+    pub(super) fn way_back(&self, path: PathId) -> Option<Duration> {
+        self.paths.get(path)?.rtt.way_back()
     }
 
     /// Paths with copies on them of which none was answered, for a SACK over `arrival`.
@@ -490,8 +490,8 @@ impl Transmitter {
     }
 
     fn search_silent_paths(&self, arrival: PathId) -> SilentPaths {
-        let way = |path: &SendPath| path.rtt.smallest().unwrap_or_default() / 2;
-        let back = self.paths.get(arrival).map(way).unwrap_or_default();
+        let way = |path: &SendPath| path.rtt.way_back().unwrap_or_default();
+        let back = self.way_back(arrival).unwrap_or_default();
         let silent = |path: &SendPath| {
             let copies = path.rtt.of_data().is_none().then(|| path.copies())?;
             let (last_copy, answer) = (copies.awaits()?, way(path) + back);
@@ -511,7 +511,7 @@ impl Transmitter {
     ) {
         let Some(path) = self.paths.get_mut(report.arrival) else { return };
         if let Some(early) = path.record.early.take()
-            && path.rtt.is_unmeasured()
+            && path.rtt.of_data().is_none()
         {
             return path.measure_early(cx, early, report, elsewhere, news);
         }
@@ -521,9 +521,13 @@ impl Transmitter {
             true => (path.rtt.expected() * copies::LONGEST_ANSWER).min(path.rtt.rto()),
             false => path.rtt.rto(),
         };
-        let is_news = news == FirstAcked::OfItsPath;
+        let later = match news {
+            FirstAcked::OfItsPath => path.newest_acked().or(Some(cx.now)),
+            FirstAcked::OfOthers => path.copies().awaits_since(),
+            FirstAcked::Nothing => None,
+        };
         // The chunk had arrived when it was acknowledged: what comes over the path more than a round trip later answers another one.
-        match awaited.on_sack(report.cumulative, report.blocks, cx.now, patience, is_news) {
+        match awaited.on_sack(report.cumulative, report.blocks, cx.now, patience, later) {
             Awaiting::GoesOn => return,
             Awaiting::Over => {}
             Awaiting::Sample => {

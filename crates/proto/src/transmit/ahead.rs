@@ -154,15 +154,15 @@ impl SendPath {
         }
     }
 
-    /// A SACK that took about so long over another path acknowledges a chunk of this one. That is enough to know the path a little: a SACK over
-    /// the path itself may come a round trip later, since the peer sends none there before more data arrives.
+    /// A SACK that took about so long over another path acknowledges a chunk of this one, which no copy can have brought. That is enough to
+    /// know the path a little: a SACK over the path itself may come a round trip later, since the peer sends none there before more data arrives.
     pub(super) fn measure_across(
         &mut self,
         cx: &mut SendCx<'_>,
         chunk: &TimedChunk,
         took: Duration,
     ) {
-        if self.rtt.of_data().is_some() {
+        if chunk.was_copied || self.rtt.of_data().is_some() {
             return;
         }
         let answered = cx.now.since(chunk.sent_at);

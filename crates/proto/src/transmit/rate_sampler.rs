@@ -7,9 +7,9 @@
 //! which the data was sent, and that in which it was acknowledged.
 //!
 //! A SACK may return over another path, and sooner than the last one did. Then the data of both seems to have arrived within
-//! less time, that is, at a higher rate than the path has. So that time is counted as if both SACKs, the last one before the packet was
-//! sent and that of the sample, had taken as long as the slower one. Half of the smallest RTT of a path is what a SACK takes
-//! over it. Where the ways there and back differ, part of the error remains.
+//! less time, that is, at a higher rate than the path has. So what the last SACK before the packet was sent took longer than that
+//! of the sample is added. (If it took less, the sample is too low, which does no harm.) Half of the smallest RTT of a path is what a SACK
+//! takes over it. Where the ways there and back differ, part of the error remains.
 //!
 //! Packets that have arrived are remembered for a round trip more, because those that were lost between them are found
 //! later: for one of the path itself, since losses are found by its round trip, whatever path brings the acknowledgements.
@@ -26,7 +26,7 @@ use alloc::collections::VecDeque;
 
 use self::late_reports::LateReports;
 use crate::congestion::{LossSample, RateLimit, RateSample};
-use crate::{Duration, Instant};
+use crate::{Duration, Instant, PathId};
 
 /// Most packets that are remembered. Those beyond give no samples.
 const MOST_PACKETS: usize = 1 << 16;
@@ -42,7 +42,8 @@ pub(crate) struct RateSampler {
     delivered: u64,
     /// When that was last more, or when sending began on the idle path.
     delivered_at: Instant,
-    /// How long the SACK took that said so; zero if there was none.
+    /// The path over which a SACK said so, and how long it took there; zero if there was none, or that is not known.
+    over: Option<PathId>,
     took: Duration,
     /// Found lost so far.
     lost: u64,
@@ -64,6 +65,7 @@ struct Packet {
     sent_at: Instant,
     delivered: u64,
     delivered_at: Instant,
+    over: Option<PathId>,
     took: Duration,
     lost: u64,
     first_sent_at: Instant,
@@ -76,8 +78,10 @@ struct Packet {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SackArrival {
     pub(crate) now: Instant,
-    /// About how long it was on its way; zero if that is not known.
-    pub(crate) took: Duration,
+    /// The path that it came over.
+    pub(crate) over: PathId,
+    /// About how long it was on its way, if known.
+    pub(crate) took: Option<Duration>,
     /// It measures the round trip of the path.
     pub(crate) measures: bool,
 }
@@ -105,6 +109,7 @@ impl RateSampler {
             sent_at: now,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
+            over: self.over,
             took: self.took,
             lost: self.lost,
             first_sent_at: self.first_sent_at,
@@ -147,10 +152,11 @@ impl RateSampler {
         bytes: u64,
         patience: Duration,
     ) -> Option<RateSample> {
-        let SackArrival { now, took, measures } = answer;
+        let SackArrival { now, over, took, measures } = answer;
         if bytes > 0 {
             self.delivered = self.delivered.saturating_add(bytes);
-            (self.delivered_at, self.took) = (now, took);
+            (self.delivered_at, self.over) = (now, Some(over));
+            self.took = took.unwrap_or_default();
         }
         let newest = self.newest.take()?;
         let place = self.last_sent_at(newest)?;
@@ -161,7 +167,11 @@ impl RateSampler {
         let delivered = self.delivered.saturating_sub(packet.delivered);
         let delivered = delivered.saturating_sub(self.late.at(place));
         let sending = packet.sent_at.since(packet.first_sent_at);
-        let arriving = now.since(packet.delivered_at) + (packet.took - took);
+        let sooner = match took {
+            Some(took) if packet.over != Some(over) => packet.took - took,
+            _ => Duration::ZERO,
+        };
+        let arriving = now.since(packet.delivered_at) + sooner;
         let round_trip = now.since(packet.sent_at);
         self.first_sent_at = packet.sent_at;
         self.shortest = Some(self.shortest.map_or(round_trip, |known| known.min(round_trip)));
@@ -190,6 +200,11 @@ impl RateSampler {
             delivered_total: self.delivered,
             limit: packet.limit,
         })
+    }
+
+    /// When the newest chunk was sent that the present SACK acknowledges.
+    pub(crate) fn newest_acked(&self) -> Option<Instant> {
+        self.newest
     }
 
     /// Shortest time from the sending of a chunk to its acknowledgement, over whatever path that came.

@@ -137,6 +137,7 @@ impl Transmitter {
                 rate: path.sample_rate(
                     SackArrival {
                         now: cx.now,
+                        over: arrival,
                         took,
                         measures: rtt_sample == RttSample::Classic || arrival == path.id,
                     },

@@ -191,7 +191,8 @@ policy_enum!(
         PathBound = "path-bound",
         /// As `path-bound`; in addition, a chunk first acknowledged over another path is measured
         /// by the next SACK on its own path that covers it, even a stale one (INET
-        /// `cmtSlowPathRTTUpdate`).
+        /// `cmtSlowPathRTTUpdate`). Until data has measured a path, a SACK over another one gives an
+        /// estimate.
         SlowPathUpdate = "slow-path-update",
     }
 );

@@ -11,7 +11,7 @@ fn ms(ms: u64) -> Instant {
 
 /// A SACK that arrives then, over the path itself.
 fn answer(at: u64, measures: bool) -> SackArrival {
-    SackArrival { now: ms(at), took: Duration::ZERO, measures }
+    SackArrival { now: ms(at), over: PathId(0), took: Some(Duration::ZERO), measures }
 }
 
 /// One packet arrives after 30 ms and one after 70 ms; SACKs return within 20 ms over the path, and within 5 ms over another.
@@ -20,7 +20,8 @@ fn sacks_that_return_sooner_over_another_path_do_not_make_it_faster() {
     for (first, second, expected) in [(20, 20, 40), (5, 5, 40), (20, 5, 40), (5, 20, 55)] {
         let mut sampler = RateSampler::default();
         let sack = |arrived: u64, took: u64| SackArrival {
-            took: Duration::from_millis(took),
+            over: PathId(u8::from(took == 5)),
+            took: Some(Duration::from_millis(took)),
             ..answer(arrived + took, true)
         };
         sampler.on_sent(ms(20), 0, 1000);

@@ -177,6 +177,11 @@ impl SendPath {
             .map_or(0, |feedback| core::mem::take(&mut feedback.credited_elsewhere))
     }
 
+    /// When the newest chunk was sent that the present SACK acknowledges on this path, if that is noted.
+    pub(crate) fn newest_acked(&self) -> Option<Instant> {
+        self.feedback.as_ref()?.rates.newest_acked()
+    }
+
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
     #[inline]
     pub(crate) fn sample_rate(&mut self, answer: SackArrival, bytes: u64) -> Option<RateSample> {

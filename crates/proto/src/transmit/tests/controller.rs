@@ -172,6 +172,24 @@ fn a_rate_has_the_round_trip_of_a_sack_over_another_path_only_where_the_policy_s
     }
 }
 
+/// SACKs take 25 ms over path 0 and 5 ms over path 1. Two chunks of path 0 arrive 80 ms after the one before.
+#[test]
+fn a_sack_that_returns_sooner_over_another_path_raises_no_rate() {
+    for (over, acked_after_ms) in [(0, 80), (1, 60)] {
+        let (mut bench, told) = bench(|_| {});
+        let now = bench.now;
+        bench.path(1).rtt.on_control_sample(now, Duration::from_millis(10));
+        bench.place(&[0, 0]);
+        bench.wait(50);
+        bench.sack(&Answer::of(1).over(0));
+        bench.place(&[0]);
+        bench.wait(acked_after_ms);
+        bench.sack(&Answer::of(3).over(over));
+        let rate = acks(&told)[1].rate.unwrap();
+        assert_eq!((rate.delivered, rate.interval.as_millis()), (2 * CHUNK, 80), "{over}");
+    }
+}
+
 #[test]
 fn only_a_path_of_which_something_arrived_hears_of_a_sack() {
     let (mut bench, told) = bench(|_| {});

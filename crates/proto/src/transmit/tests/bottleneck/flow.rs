@@ -8,7 +8,7 @@ use crate::config::{ControlRtt, Preset};
 use crate::congestion::{Acked, Context, Controller, Loss, Parameters, Sent, Timeout};
 use crate::paths::rtt::RttEstimator;
 use crate::transmit::rate_sampler::{RateSampler, SackArrival};
-use crate::{Duration, Instant};
+use crate::{Duration, Instant, PathId};
 
 /// Bytes of a packet, and the unit of windows.
 pub(super) const PACKET: u64 = 1500;
@@ -191,7 +191,7 @@ impl Flow {
             self.recovery = None;
         }
         let lost = self.find_lost();
-        let answer = SackArrival { now, took: Duration::ZERO, measures: true };
+        let answer = SackArrival { now, over: PathId(0), took: None, measures: true };
         let acked = Acked {
             acked_bytes: bytes,
             acked_in_gaps: 0,

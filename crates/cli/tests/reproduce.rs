@@ -86,6 +86,29 @@ fn all_is_run_judged_and_reported_and_never_twice() {
     assert_eq!((code, new(0), new(1)), (Some(0), 0.into(), 0.into()));
 }
 
+#[test]
+fn one_statement_runs_only_what_it_needs() {
+    let place = directory("reproduce-statement");
+    let (papers, out) = (papers_in(&place), place.join("out"));
+    let expected = papers.join("tiny/expected.toml");
+    let text = fs::read_to_string(&expected).expect("statements");
+    let slow = "where = { rate = { at = [\"1 Mbit/s\"] } }\ncause = \"made up\"";
+    fs::write(&expected, text.replace("cause = \"made up\"", slow)).expect("writable");
+    let new_and_all = |target: &str| {
+        let (code, text, err) = reproduce(target, &papers, &out, &["--full", "--json"]);
+        assert_eq!(code, Some(0), "{err}");
+        let paper = &json(&text)["papers"][0];
+        assert_eq!(paper["statements"].as_array().map(Vec::len), Some(1), "{target}");
+        let study = &paper["studies"][0];
+        [&study["new"], &study["rows"]].map(|number| number.as_u64().unwrap_or_default())
+    };
+    // One of two points with both variants; and both points with one of them.
+    assert_eq!(new_and_all("tiny/tiny-2"), [8, 8]);
+    assert_eq!(new_and_all("tiny/tiny-3"), [8, 8]);
+    let (_, text, _) = reproduce("tiny/1", &papers, &out, &["--full", "--json"]);
+    assert_eq!(json(&text)["papers"][0]["studies"][0]["new"], 8, "the same runs are in the whole");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn without_a_display_it_is_said_which_page_to_open() {
@@ -311,6 +334,16 @@ fn verdicts_are_written_down_beside_the_statements() {
     assert_eq!(fs::read_to_string(&file).expect("verdicts"), full);
     let (_, table, _) = reproduce("list", &papers, &out, &["--markdown"]);
     assert!(table.contains("| `tiny` | 4 | 4 | 0 | 2 | 1 | 0 | 1 |"), "{table}");
+    // A conclusion follows from what is recorded, also from earlier commands.
+    let expected = papers.join("tiny/expected.toml");
+    let text = fs::read_to_string(&expected).expect("statements");
+    let conclusion = "[[conclusions]]\nid = \"tiny-c\"\nfigure = \"conclusions\"\nstatement = \"So be it.\"\n\
+                      from = [\"tiny-1\", \"tiny-3\"]\n";
+    fs::write(&expected, text + conclusion).expect("writable");
+    let (code, _, err) = reproduce("tiny/2", &papers, &out, &["--full", "--record"]);
+    assert_eq!(code, Some(0), "{err}");
+    let recorded = fs::read_to_string(&file).expect("verdicts");
+    assert!(recorded.contains("tiny-c,holds,4,2.000000,,,all 2 statements"), "{recorded}");
 }
 
 /// The table in docs/papers.md is what the recorded verdicts say.

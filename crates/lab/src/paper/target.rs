@@ -146,6 +146,12 @@ impl Part {
         self.figure.as_ref().is_none_or(|wanted| is_in(&slug(figure), wanted))
     }
 
+    /// The statement, if only one is judged.
+    pub fn only<'a>(&self, paper: &'a Paper) -> Option<&'a Statement> {
+        let wanted = self.statement.as_ref()?;
+        paper.expectations.statements.iter().find(|statement| statement.id == *wanted)
+    }
+
     /// The statements about one of its studies that are judged.
     pub fn about<'a>(
         &'a self,

@@ -3,20 +3,31 @@
 use super::row::{Answer, Row};
 use crate::verdict::Conclusion;
 
-/// A conclusion holds if all statements that it rests on hold, and differs if one of them differs.
-pub(super) fn conclude(paper: &str, conclusion: &Conclusion, rows: &[Row]) -> Row {
-    let grounds: Vec<&Row> = rows.iter().filter(|row| conclusion.from.contains(&row.id)).collect();
-    let count = |answer| grounds.iter().filter(|row| row.verdict == answer).count();
-    let holds = count(Answer::Holds);
-    let verdict = if count(Answer::Differs) > 0 {
+/// The verdict of a conclusion from those of the statements that it rests on: it holds if all of them hold, and differs if one
+/// differs.
+pub(super) fn follows(grounds: &[Answer]) -> Answer {
+    let all = |answer| grounds.iter().all(|ground| *ground == answer);
+    if grounds.contains(&Answer::Differs) {
         Answer::Differs
-    } else if holds == conclusion.from.len() {
-        Answer::Holds
-    } else if count(Answer::NotRun) == grounds.len() {
+    } else if all(Answer::NotRun) {
         Answer::NotRun
+    } else if all(Answer::Holds) {
+        Answer::Holds
     } else {
         Answer::Undecided
-    };
+    }
+}
+
+/// Text of the expected number: that of all statements that a conclusion rests on.
+pub(super) fn expected(conclusion: &Conclusion) -> String {
+    format!("all {} statements that it rests on", conclusion.from.len())
+}
+
+/// A conclusion, from the verdicts of a run.
+pub(super) fn conclude(paper: &str, conclusion: &Conclusion, rows: &[Row]) -> Row {
+    let grounds: Vec<&Row> = rows.iter().filter(|row| conclusion.from.contains(&row.id)).collect();
+    let holds = grounds.iter().filter(|row| row.verdict == Answer::Holds).count();
+    let verdict = follows(&grounds.iter().map(|row| row.verdict).collect::<Vec<_>>());
     let others: Vec<String> = grounds
         .iter()
         .filter(|row| row.verdict != Answer::Holds)
@@ -38,7 +49,7 @@ pub(super) fn conclude(paper: &str, conclusion: &Conclusion, rows: &[Row]) -> Ro
         interval: None,
         place: None,
         unit: String::new(),
-        expected: Some(format!("all {} statements that it rests on", conclusion.from.len())),
+        expected: Some(expected(conclusion)),
         cause: (!cause.is_empty()).then(|| cause.join(" ")),
         shown_by: match verdict {
             Answer::Differs => conclusion.shown_by.clone(),

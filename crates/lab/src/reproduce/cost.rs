@@ -27,14 +27,14 @@ pub fn costs(order: &Order<'_>) -> Result<Vec<PaperCost>, ReproduceError> {
         let paper = &order.papers[part.paper];
         let mut costs =
             PaperCost { paper: paper.key().to_owned(), studies: Vec::new(), sum: Cost::default() };
-        for name in part.studies {
-            let (study, place) = study::read(order, paper, &name)?;
+        for name in &part.studies {
+            let (study, place) = study::read(order, &part, name)?;
             if study::objection(order, paper, &study).is_some() {
                 continue;
             }
             let one = cost(&study, &order.out.join(place), order.shard)?;
             costs.sum += one;
-            costs.studies.push((name, one));
+            costs.studies.push((name.clone(), one));
         }
         papers.push(costs);
     }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::conclusion::{expected, follows};
 use super::row::{Answer, Row};
 use super::{Report, ReproduceError};
 use crate::paper::Paper;
 use crate::results::read_csv;
 use crate::run::RESULTS_VERSION;
+use crate::verdict::Conclusion;
 
 /// File with the verdicts, in the folder of a paper.
 pub const VERDICTS: &str = "verdicts.csv";
@@ -52,6 +54,25 @@ impl Recorded {
         }
     }
 
+    /// A conclusion from the recorded verdicts that it rests on; `None` if one of them is missing. It is of the quick form if one
+    /// of them is.
+    fn concluded(conclusion: &Conclusion, known: &BTreeMap<String, Self>) -> Option<Self> {
+        let grounds: Option<Vec<&Self>> = conclusion.from.iter().map(|id| known.get(id)).collect();
+        let grounds = grounds?;
+        let verdicts: Vec<Answer> = grounds.iter().map(|row| row.verdict).collect();
+        let holds = verdicts.iter().filter(|verdict| **verdict == Answer::Holds).count();
+        let quick = grounds.iter().find(|row| row.form != "full");
+        let none = String::new();
+        Some(Self {
+            id: conclusion.id.clone(),
+            verdict: follows(&verdicts),
+            n: grounds.iter().map(|row| row.n).min().unwrap_or_default(),
+            numbers: [format!("{:.6}", holds as f64), none.clone(), none, expected(conclusion)],
+            form: quick.map_or_else(|| "full".to_owned(), |row| row.form.clone()),
+            results: grounds.iter().map(|row| row.results).min().unwrap_or(RESULTS_VERSION),
+        })
+    }
+
     /// From a line of the file; `None` if it is invalid.
     fn read(fields: Vec<String>) -> Option<Self> {
         let [id, verdict, n, measured, low, high, expected, form, results] =
@@ -80,13 +101,18 @@ impl Recorded {
     }
 
     /// Whether it replaces an earlier one. One of the full form or from more runs stays, unless its results are of another
-    /// version; and no verdict is removed because nothing was run this time.
+    /// version, or the statement expected something else then; and no verdict is removed because nothing was run this time.
     fn replaces(&self, other: &Self) -> bool {
         let knows = |of: &Self| (of.form == "full", of.n);
         match (self.verdict, other.verdict) {
             (Answer::NotRun, now) if now != Answer::NotRun => false,
             (now, Answer::NotRun) if now != Answer::NotRun => true,
-            _ => other.results != self.results || knows(self) >= knows(other),
+            _ => {
+                let expected = |of: &Self| of.numbers[3].clone();
+                other.results != self.results
+                    || expected(self) != expected(other)
+                    || knows(self) >= knows(other)
+            }
         }
     }
 }
@@ -100,7 +126,8 @@ pub fn read(folder: &Path) -> Vec<Recorded> {
 
 impl Report {
     /// Records the verdicts in the folders of the papers, in the order of the statements. A verdict stays as it is if the
-    /// statement was not judged now, or was judged from more runs before. Returns the files.
+    /// statement was not judged now, or was judged from more runs before. Conclusions follow from what is then recorded. Returns
+    /// the files.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -117,6 +144,10 @@ impl Report {
                 if known.get(&row.id).is_none_or(|old| new.replaces(old)) {
                     known.insert(row.id.clone(), new);
                 }
+            }
+            for conclusion in &paper.expectations.conclusions {
+                let concluded = Recorded::concluded(conclusion, &known);
+                known.extend(concluded.map(|row| (row.id.clone(), row)));
             }
             let ids = paper.expectations.ids();
             let lines = ids.iter().filter_map(|id| known.get(*id)).map(Recorded::line);
@@ -190,6 +221,38 @@ mod tests {
             (recorded(NotRun, 0, "full", 2), false),
         ] {
             assert_eq!(new.replaces(&old), expected, "{new:?}");
+        }
+        let mut other = recorded(Holds, 2, "quick", 1);
+        other.numbers[3] = "at least 20 %".into();
+        assert!(other.replaces(&old), "the old verdict is about another rule");
+    }
+
+    #[test]
+    fn conclusions_follow_from_what_is_recorded() {
+        let conclusion = Conclusion {
+            id: "p-c".into(),
+            figure: "conclusions".into(),
+            statement: "therefore".into(),
+            from: vec!["p-1".into(), "p-2".into()],
+            cause: None,
+            shown_by: Vec::new(),
+        };
+        let row = |id: &str, verdict, n, form| {
+            (id.to_owned(), Recorded { id: id.into(), ..recorded(verdict, n, form, 3) })
+        };
+        let first = row("p-1", Answer::Holds, 8, "full");
+        let mut known = BTreeMap::from([first]);
+        assert_eq!(Recorded::concluded(&conclusion, &known), None, "p-2 has no verdict");
+        for (verdict, form, expected) in [
+            (Answer::Holds, "full", (Answer::Holds, 4, "full", "2.000000")),
+            (Answer::Differs, "quick", (Answer::Differs, 4, "quick", "1.000000")),
+            (Answer::Undecided, "full", (Answer::Undecided, 4, "full", "1.000000")),
+        ] {
+            known.extend([row("p-2", verdict, 4, form)]);
+            let found = Recorded::concluded(&conclusion, &known).expect("a verdict");
+            let [holds, low, ..] = &found.numbers;
+            assert_eq!((found.verdict, found.n, &*found.form, &**holds), expected);
+            assert!(low.is_empty());
         }
     }
 

@@ -73,12 +73,13 @@ pub(super) struct Done {
     pub references: Vec<Beside>,
 }
 
-/// Reads a study of a paper, and the folder of its results.
+/// Reads a study of a paper, and the folder of its results. If only one statement is judged, it is the part that this needs.
 pub(super) fn read(
     order: &Order<'_>,
-    paper: &Paper,
+    part: &Part,
     name: &str,
 ) -> Result<(Study, PathBuf), ReproduceError> {
+    let paper = &order.papers[part.paper];
     let reading = Reading { extent: order.extent, edits: &[] };
     let study = Study::read(&paper.study(name), reading)?;
     let study = match order.runs {
@@ -88,6 +89,10 @@ pub(super) fn read(
     let study = match order.until_decided {
         Some(_) if !study.is_in_real_time() => study.until_decided(),
         _ => study,
+    };
+    let study = match part.only(paper) {
+        Some(statement) => statement.narrow(study),
+        None => study,
     };
     let place = PathBuf::from(paper.key()).join(name.trim_end_matches(".toml"));
     Ok((study, place))
@@ -111,7 +116,7 @@ pub(super) fn objection(order: &Order<'_>, paper: &Paper, study: &Study) -> Opti
 /// Makes the missing runs, and from them tables, pictures and verdicts.
 pub(super) fn run(order: &Order<'_>, part: &Part, name: &str) -> Result<Ran, ReproduceError> {
     let paper = &order.papers[part.paper];
-    let (study, place) = read(order, paper, name)?;
+    let (study, place) = read(order, part, name)?;
     if let Some(reason) = objection(order, paper, &study) {
         return Ok(Ran::Not(reason));
     }
@@ -158,11 +163,12 @@ pub(super) fn run(order: &Order<'_>, part: &Part, name: &str) -> Result<Ran, Rep
     });
     report.pictures = titles.zip(svgs).collect();
     let data = Dataset::read(&directory)?;
-    Ok(Ran::Done(Box::new(Done {
-        report,
-        statements: judged(order, part, name, &data)?,
-        references: beside(&paper.reference, name, &data),
-    })))
+    let references = match part.statement {
+        Some(_) => Vec::new(),
+        None => beside(&paper.reference, name, &data),
+    };
+    let statements = judged(order, part, name, &data)?;
+    Ok(Ran::Done(Box::new(Done { report, statements, references })))
 }
 
 /// The verdicts of the statements about a study.

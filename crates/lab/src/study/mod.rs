@@ -8,6 +8,7 @@ mod check;
 mod figure;
 mod file;
 mod files;
+mod narrow;
 mod operand;
 mod pattern;
 mod points;
@@ -167,19 +168,13 @@ impl Study {
             self.file.replications.runs = quick.runs;
             self.file.replications.until = None;
         }
-        for (axis, places) in self.file.axes.iter_mut().zip(&mut self.axis_places) {
+        for number in 0..self.file.axes.len() {
+            let axis = &self.file.axes[number];
             let Some(remaining) = quick.values.get(&axis.name) else { continue };
             let kept: Vec<usize> = (0..axis.values.len())
                 .filter(|index| remaining.contains(&axis.values[*index]))
                 .collect();
-            places_of(places, &kept);
-            places_of(&mut axis.values, &kept);
-            if !axis.labels.is_empty() {
-                places_of(&mut axis.labels, &kept);
-            }
-            for values in axis.with.values_mut() {
-                places_of(values, &kept);
-            }
+            self.keep_values(number, &kept);
         }
         Ok(())
     }

@@ -252,3 +252,32 @@ fn files_of_the_scenario_are_found_from_anywhere() {
     }
     assert_eq!(resolved.matches("/folder/").count(), 3);
 }
+
+#[test]
+fn a_narrowed_study_has_some_of_the_same_runs() {
+    let whole = study(Extent::Full);
+    // The points 3 and 5: the second and the third link, both with the second preset.
+    let part = whole.clone().narrowed(&[3, 5], &[1]);
+    assert_eq!((part.points().len(), part.variants().len()), (2, 1));
+    assert_eq!(part.variants()[0].name, "small");
+    for (there, here) in [(3, 0), (5, 1)] {
+        let (there, here) = (whole.points().at(there), part.points().at(here));
+        assert_eq!(whole.seed(&there, 1, 4), part.seed(&here, 0, 4));
+        let scenarios = [whole.scenario(&there, 1), part.scenario(&here, 0)];
+        let [expected, found] = scenarios.map(|scenario| scenario.expect("a scenario"));
+        assert_eq!(found, expected);
+    }
+    let other = whole.points().at(1);
+    assert_ne!(whole.seed(&other, 1, 4), part.seed(&part.points().at(0), 0, 4));
+}
+
+#[test]
+fn variants_that_determine_the_number_of_runs_together_remain() {
+    let until = "[replications]\nuntil = { measure = \"goodput\", half_width = \"5 %\", min = 2, max = 9 }\n";
+    let text = format!("{HEAD}{until}{AXES}");
+    let whole = read(&text, Reading { extent: Extent::Full, edits: &[] }).expect("a study");
+    let part = whole.clone().narrowed(&[0], &[1]);
+    assert_eq!((part.points().len(), part.variants().len()), (1, 2));
+    let part = whole.until_decided().narrowed(&[0], &[1]);
+    assert_eq!((part.points().len(), part.variants().len()), (1, 1));
+}

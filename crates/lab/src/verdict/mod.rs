@@ -11,6 +11,7 @@ mod defaults;
 mod enough;
 mod evaluate;
 mod knee;
+mod needs;
 pub mod rule;
 mod statement;
 

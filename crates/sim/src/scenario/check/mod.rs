@@ -121,10 +121,10 @@ fn check_paths(scenario: &Scenario, document: &Document) -> Result {
 /// Why a name is unsuitable for file names, or as a part of a longer name.
 fn name_problem(name: &str) -> Option<String> {
     if name.trim().is_empty() {
-        return Some("there must be a name".into());
+        return Some("a name must not be empty".into());
     }
     if name == "." || name == ".." {
-        return Some(format!("`{name}` names no file"));
+        return Some(format!("`{name}` cannot be the name of a file"));
     }
     let unfit = name.chars().find(|c| matches!(c, '/' | '\\') || c.is_control())?;
     Some(format!("{unfit:?} cannot be part of a name, because files are named after it"))

@@ -19,6 +19,7 @@ pub mod abi;
 pub mod address;
 pub mod annex;
 pub mod control;
+pub mod control_buffer;
 pub mod frame;
 pub mod init;
 pub mod layout;

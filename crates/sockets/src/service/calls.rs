@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use tokio::time::timeout;
 
 use super::options::{self, Options};
 use super::socket::Socket;
@@ -16,9 +17,8 @@ use crate::init::InitMessage;
 use crate::layout::Fields;
 use crate::names::Style;
 
-/// How often, and how long in between, it is looked whether the port is free of a socket that its program has closed.
-const LEAVING_TRIES: u32 = 500;
-const LEAVING_PAUSE: Duration = Duration::from_millis(2);
+/// How long a program waits for the port of a socket that it has closed.
+const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 
 /// What a call gives, and a descriptor for the program.
 pub(super) type Answer = (Reply, Option<OwnedFd>);
@@ -46,9 +46,14 @@ async fn attempt(
             let text = status::text(service);
             return Ok((Reply { value: 0, bytes: text.into_bytes() }, None));
         }
+        Operation::Board => {
+            // Only for one of this service.
+            service.socket(request.socket).ok_or(Errno::NOTCONN)?;
+            let descriptor = service.board.descriptor().ok_or(Errno::NOPROTOOPT)?;
+            return Ok((Reply::value(0), Some(descriptor)));
+        }
         _ => {}
     }
-    // A one-to-one socket whose association has ended is there no more.
     let socket = service.socket(request.socket).ok_or(Errno::NOTCONN)?;
     let done = Reply::value(0);
     Ok(match request.operation {
@@ -116,7 +121,7 @@ async fn attempt(
             (done, None)
         }
         Operation::IsListening => (Reply::value(socket.is_listening().into()), None),
-        Operation::Open | Operation::Status => return Err(Errno::INVAL),
+        Operation::Open | Operation::Status | Operation::Board => return Err(Errno::INVAL),
     })
 }
 
@@ -128,17 +133,17 @@ async fn once_free(
     bind: impl Fn() -> Result<(), Errno>,
 ) -> Result<(), Errno> {
     let port = addresses.first().map_or(0, SocketAddr::port);
-    let mut tries = LEAVING_TRIES;
-    loop {
-        match bind() {
-            // The socket may have to send first what waits.
-            Err(Errno::ADDRINUSE) if tries > 0 && !service.has_port_in_use(port) => {
-                tries -= 1;
-                tokio::time::sleep(LEAVING_PAUSE).await;
+    let freed = async {
+        loop {
+            let is_free = service.port_is_free.notified();
+            match bind() {
+                // The socket may have to send first what waits.
+                Err(Errno::ADDRINUSE) if !service.has_port_in_use(port) => is_free.await,
+                done => return done,
             }
-            done => return done,
         }
-    }
+    };
+    timeout(LEAVING_LIMIT, freed).await.unwrap_or(Err(Errno::ADDRINUSE))
 }
 
 fn open(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answer, Errno> {

@@ -52,7 +52,7 @@ impl Socket {
         let checked = self.checked(addresses, port)?;
         let mut state = self.state();
         state.ensure_open()?;
-        if state.port.is_some() || !state.links.is_empty() {
+        if state.port.is_some() || !state.links.is_empty() || state.names.is_some() {
             return Err(Errno::INVAL);
         }
         if self.name.is_carried && checked.is_empty() {

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use tokio::time::timeout;
 
 use super::options::{self, Options};
-use super::socket::Socket;
+use super::socket::{Socket, Theirs};
 use super::{Service, status};
 use crate::address;
 use crate::control::{Abort, Operation, Reply, Request};
@@ -21,7 +21,7 @@ use crate::names::Style;
 const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 
 /// What a call gives, and a descriptor for the program.
-pub(super) type Answer = (Reply, Option<OwnedFd>);
+pub(super) type Answer = (Reply, Option<Theirs>);
 
 /// Answers a call of a process, with which a descriptor may have come.
 pub(super) async fn answer(
@@ -50,7 +50,7 @@ async fn attempt(
             // Only for one of this service.
             service.socket(request.socket).ok_or(Errno::NOTCONN)?;
             let descriptor = service.board.descriptor().ok_or(Errno::NOPROTOOPT)?;
-            return Ok((Reply::value(0), Some(descriptor)));
+            return Ok((Reply::value(0), Some(descriptor.into())));
         }
         _ => {}
     }
@@ -93,7 +93,7 @@ async fn attempt(
         Operation::PeerName => (Reply { value: 0, bytes: peer_name(&socket)? }, None),
         Operation::PeelOff => {
             let fd = socket.peel_off(request.first, passed.as_ref())?;
-            (done, Some(fd))
+            (done, Some(fd.into()))
         }
         Operation::CheckKey => {
             let peer = address::read(&request.bytes).map(|(peer, _)| peer);
@@ -157,8 +157,8 @@ fn open(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answe
     };
     let style = if request.second == 1 { Style::OneToMany } else { Style::OneToOne };
     let options = Options::new(settings);
-    let (_, fd) = Socket::open(service, (style, request.first == 6), process, options)?;
-    Ok((Reply::value(0), Some(fd)))
+    let (socket, fd) = Socket::open(service, (style, request.first == 6), process, options)?;
+    Ok((Reply::value(0), Some(Theirs::of(&socket, fd))))
 }
 
 fn listed(packed: &[u8]) -> Result<Vec<SocketAddr>, Errno> {

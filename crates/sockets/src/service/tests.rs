@@ -242,6 +242,17 @@ async fn a_port_is_free_as_soon_as_its_program_has_closed_the_socket() {
         assert_eq!(answer().await.0.value, 0);
         (used, fd) = (next, next_fd);
     }
+    // The service may have the descriptor a moment longer than the program.
+    let (next, _next_fd) = open(&service, Style::OneToOne, port);
+    let bytes = address::written(at("127.0.0.93:7650"), false);
+    let request = Request { bytes, ..Request::new(Operation::Bind, next.name.id) };
+    let theirs = super::socket::Theirs::of(&used, fd);
+    let later = async {
+        tokio::task::yield_now().await;
+        drop(theirs);
+    };
+    let (answer, ()) = tokio::join!(super::calls::answer(&service, 1, (&request, None)), later);
+    assert_eq!(answer.0.value, 0);
 }
 
 /// Sets an `int` of associations to come.

@@ -9,13 +9,14 @@ mod links;
 mod outlook;
 mod peel_off;
 mod shared_port;
+mod theirs;
 mod turns;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::{Deref, DerefMut};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use polypath::{Association, BoundPort, WaitingPlace};
@@ -27,6 +28,7 @@ use self::ending::Endings;
 use self::links::Links;
 use self::outlook::Reading;
 pub(super) use self::shared_port::SharedPorts;
+pub(super) use self::theirs::Theirs;
 pub(super) use self::turns::Turn;
 use self::turns::Turns;
 use super::channel::Channel;
@@ -57,6 +59,8 @@ pub(super) struct Socket {
     pub(super) reconfigured: Notify,
     /// Ancillary data that goes with each message.
     wanted: AtomicU8,
+    /// The service has a descriptor of the program, too.
+    is_in_transit: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -155,6 +159,7 @@ impl Socket {
             peeled: Notify::new(),
             reconfigured: Notify::new(),
             wanted,
+            is_in_transit: AtomicBool::new(false),
         });
         drop(socket.state());
         if service.add(&socket) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 #include <usrsctp.h>
@@ -242,6 +243,16 @@ static void abort_pair(struct end *client, struct end *server)
 {
     connect_pair(client, server);
     WAIT_UNTIL(client->notifications > 0);
+    /* The call does not wait, although the socket would. */
+    char byte;
+    ssize_t got;
+    unsigned int kind;
+    int flags;
+    do {
+        flags = MSG_DONTWAIT;
+        got = usrsctp_recvv(client->socket, &byte, 1, NULL, NULL, NULL, NULL, &kind, &flags);
+    } while (got > 0);
+    CHECK(got == -1 && errno == EAGAIN);
     struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     CHECK(usrsctp_setsockopt(client->socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     struct socket *socket = client->socket;

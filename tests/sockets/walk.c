@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -1235,29 +1236,39 @@ static void ends(void)
     close(many);
 }
 
-/* One more than the backlog may wait; others are refused until the program has accepted one. */
-static void backlogs(void)
+/* Waits until a peer is not refused any more, as the service hears of `accept` behind the call. */
+static void connect_at_last(int port)
 {
-    step = "backlogs";
-    int server = listener(1), clients[2], late;
-    struct sockaddr_in address = at("127.0.0.1", port_of(server));
-    for (int i = 0; i < 2; i++)
-        clients[i] = connected(port_of(server));
-    for (int i = 0; i < 2; i++) {
-        late = one_to_one();
-        FAILS(connect(late, (struct sockaddr *)&address, sizeof address), ECONNREFUSED);
-        close(late);
-    }
-    int accepted = accept(server, NULL, NULL);
-    CHECK(accepted >= 0);
-    /* The service hears of it behind the call. */
+    struct sockaddr_in address = at("127.0.0.1", port);
     int is_refused;
     do {
-        late = one_to_one();
+        int late = one_to_one();
         is_refused = connect(late, (struct sockaddr *)&address, sizeof address);
         CHECK(is_refused == 0 || errno == ECONNREFUSED);
         close(late);
     } while (is_refused);
+}
+
+static void expect_refusal(int port)
+{
+    struct sockaddr_in address = at("127.0.0.1", port);
+    int late = one_to_one();
+    FAILS(connect(late, (struct sockaddr *)&address, sizeof address), ECONNREFUSED);
+    close(late);
+}
+
+/* One more than the backlog may wait; others are refused until the program has accepted one. */
+static void backlogs(void)
+{
+    step = "backlogs";
+    int server = listener(1), clients[2];
+    for (int i = 0; i < 2; i++)
+        clients[i] = connected(port_of(server));
+    for (int i = 0; i < 2; i++)
+        expect_refusal(port_of(server));
+    int accepted = accept(server, NULL, NULL);
+    CHECK(accepted >= 0);
+    connect_at_last(port_of(server));
     for (int i = 0; i < 2; i++)
         close(clients[i]);
     close(accepted);
@@ -1619,6 +1630,307 @@ static void processes(const char *self)
     close(server);
 }
 
+static void stop_waiting(int fd, int on)
+{
+    int flags = fcntl(fd, F_GETFL);
+    CHECK(fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK) == 0);
+}
+
+static void linger_for_nothing(int fd)
+{
+    struct linger linger = {.l_onoff = 1};
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
+}
+
+static int error_of(int fd)
+{
+    int error;
+    socklen_t length = sizeof error;
+    CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && length == sizeof error);
+    return error;
+}
+
+/* What a program knows of its associations is not older than they are, although it hears of no end. */
+static void ends_that_nobody_is_told_of(void)
+{
+    step = "ends that nobody is told of";
+    char buffer[100];
+    for (int by_abort = 0; by_abort < 2; by_abort++) {
+        int many = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP), other = one_to_many(0);
+        struct sockaddr_in address = at("127.0.0.1", port_of(other));
+        struct iovec part = {(void *)"hello", 5};
+        struct sctp_assoc_value id = {0};
+        CHECK(many >= 0 && sctp_connectx(many, (struct sockaddr *)&address, 1, (sctp_assoc_t *)&id.assoc_id) == 0);
+        struct sctp_sndinfo info = {.snd_assoc_id = id.assoc_id};
+        for (int i = 0; i < 2; i++) {
+            CHECK(sctp_sendv(many, &part, 1, NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO, 0) == 5);
+            CHECK(recv(other, buffer, sizeof buffer, 0) == 5);
+        }
+        /* The descriptor that reads is another one than that which waits. */
+        int copy = dup(many);
+        FAILS(recv(copy, buffer, sizeof buffer, MSG_DONTWAIT), EAGAIN);
+        if (by_abort)
+            linger_for_nothing(other);
+        close(other);
+        uint32_t count;
+        do {
+            socklen_t length = sizeof count;
+            CHECK(getsockopt(many, IPPROTO_SCTP, SCTP_GET_ASSOC_NUMBER, &count, &length) == 0);
+        } while (count > 0);
+        FAILS(recv(copy, buffer, sizeof buffer, 0), ENOTCONN);
+        FAILS(sctp_sendv(many, &part, 1, NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO, MSG_NOSIGNAL), EPIPE);
+        close(copy);
+        close(many);
+    }
+}
+
+/* What one process, or one descriptor, has changed holds for all. */
+static void descriptors_of_one_socket(void)
+{
+    step = "descriptors of one socket";
+    static char large[100000];
+    int server = listener(1), client = connected(port_of(server)), accepted = accept(server, NULL, NULL);
+    int on = 1, status, copy = dup(client);
+    CHECK(accepted >= 0 && copy >= 0 && send(client, large, sizeof large, 0) == sizeof large);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(setsockopt(copy, IPPROTO_SCTP, SCTP_DISABLE_FRAGMENTS, &on, sizeof on) != 0 || listen(server, 0) != 0);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    FAILS(send(client, large, sizeof large, 0), EMSGSIZE);
+    FAILS(accept(server, NULL, NULL), EINVAL);
+    close(copy);
+    close(accepted);
+    close(client);
+    close(server);
+}
+
+/* Who reads while an association is set up hears that it fails, and later attempts leave no trace. */
+static void attempts_that_fail(void)
+{
+    step = "attempts that fail";
+    char buffer[100];
+    int silent = socket(AF_INET, SOCK_DGRAM, 0), fd = one_to_one();
+    struct sockaddr_in address = at("127.0.0.1", 0);
+    socklen_t length = sizeof address;
+    CHECK(silent >= 0 && bind(silent, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(getsockname(silent, (struct sockaddr *)&address, &length) == 0);
+    struct sctp_udpencaps usual = {0}, nowhere = {.sue_port = address.sin_port};
+    length = sizeof usual;
+    CHECK(getsockopt(fd, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &usual, &length) == 0);
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &nowhere, sizeof nowhere) == 0);
+    struct sctp_rtoinfo times = {.srto_initial = 100, .srto_min = 100, .srto_max = 100};
+    struct sctp_initmsg attempts = {.sinit_max_attempts = 1};
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_RTOINFO, &times, sizeof times) == 0);
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_INITMSG, &attempts, sizeof attempts) == 0);
+    address = at("127.0.0.1", 1);
+    stop_waiting(fd, 1);
+    FAILS(connect(fd, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
+    stop_waiting(fd, 0);
+    FAILS(recv(fd, buffer, sizeof buffer, 0), ETIMEDOUT);
+    CHECK(error_of(fd) == 0);
+    FAILS(recv(fd, buffer, sizeof buffer, 0), ENOTCONN);
+    FAILS(connect(fd, (struct sockaddr *)&address, sizeof address), ETIMEDOUT);
+    CHECK(error_of(fd) == 0 && ready(fd, POLLIN, 0) == 0);
+    FAILS(recv(fd, buffer, sizeof buffer, 0), ENOTCONN);
+
+    CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &usual, sizeof usual) == 0);
+    stop_waiting(fd, 1);
+    FAILS(connect(fd, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
+    CHECK(ready(fd, POLLOUT, -1) == POLLOUT && error_of(fd) == ECONNREFUSED);
+    CHECK(ready(fd, POLLIN, 0) == 0 && error_of(fd) == 0);
+    FAILS(connect(fd, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
+    CHECK(ready(fd, POLLOUT, -1) == POLLOUT);
+    stop_waiting(fd, 0);
+    int server = listener(1);
+    address = at("127.0.0.1", port_of(server));
+    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(error_of(fd) == 0 && ready(fd, POLLIN, 0) == 0);
+    FAILS(recv(fd, buffer, sizeof buffer, MSG_DONTWAIT), EAGAIN);
+    close(server);
+    close(silent);
+    close(fd);
+}
+
+/* Whatever has ended, a socket is there until the program closes it. */
+static void sockets_after_the_end(void)
+{
+    step = "sockets after the end";
+    char buffer[100];
+    struct sockaddr_in address;
+    socklen_t length;
+    int server = listener(10);
+    for (int directions = 0; directions < 2; directions++) {
+        int client = connected(port_of(server)), accepted = accept(server, NULL, NULL);
+        CHECK(accepted >= 0);
+        linger_for_nothing(client);
+        if (directions)
+            CHECK(shutdown(client, SHUT_RD) == 0);
+        CHECK(shutdown(accepted, SHUT_WR) == 0);
+        FAILS(recv(accepted, buffer, sizeof buffer, 0), ENOTCONN);
+        CHECK(recv(client, buffer, sizeof buffer, 0) == 0);
+        FAILS(send(client, "late", 4, MSG_NOSIGNAL), EPIPE);
+        CHECK(ready(client, POLLIN, 0) == POLLIN);
+        length = sizeof address;
+        CHECK(getpeername(client, (struct sockaddr *)&address, &length) == 0 && length == sizeof address);
+        CHECK(ntohs(address.sin_port) == port_of(server) && port_of(client) != 0 && port_of(client) != port_of(server));
+        CHECK(shutdown(client, SHUT_WR) == 0 && shutdown(client, SHUT_RD) == 0 && shutdown(client, SHUT_RDWR) == 0);
+        FAILS(connect(client, (struct sockaddr *)&address, sizeof address), EISCONN);
+        FAILS(listen(client, 1), EINVAL);
+        CHECK(shutdown(accepted, SHUT_WR) == 0 && recv(client, buffer, sizeof buffer, 0) == 0);
+        close(client);
+        close(accepted);
+    }
+    /* The end of the peer is not that of this side, as long as messages wait. */
+    int client = connected(port_of(server)), accepted = accept(server, NULL, NULL);
+    CHECK(accepted >= 0 && send(client, "before", 6, 0) == 6 && shutdown(client, SHUT_RD) == 0);
+    CHECK(shutdown(accepted, SHUT_WR) == 0 && recv(accepted, buffer, sizeof buffer, 0) == 6);
+    close(client);
+    close(accepted);
+    /* An abort is told of, also who waits for messages at that moment, or writes. */
+    for (int i = 0; i < 50; i++) {
+        client = connected(port_of(server));
+        accepted = accept(server, NULL, NULL);
+        linger_for_nothing(client);
+        close(client);
+        if (i % 2) {
+            FAILS(recv(accepted, buffer, sizeof buffer, 0), ECONNRESET);
+        } else {
+            ssize_t sent;
+            do {
+                sent = send(accepted, "x", 1, MSG_NOSIGNAL);
+            } while (sent == 1);
+            CHECK(sent == -1 && errno == ECONNRESET);
+        }
+        CHECK(error_of(accepted) == 0 && shutdown(accepted, SHUT_WR) == 0);
+        FAILS(send(accepted, "x", 1, MSG_NOSIGNAL), EPIPE);
+        FAILS(recv(accepted, buffer, sizeof buffer, 0), ENOTCONN);
+        close(accepted);
+    }
+    close(server);
+    /* One that was peeled off has no end to read. */
+    int many = one_to_many(0);
+    client = connected(port_of(many));
+    struct sctp_sndrcvinfo info;
+    int flags, on = 1;
+    CHECK(setsockopt(many, IPPROTO_SCTP, SCTP_RECVRCVINFO, &on, sizeof on) == 0);
+    struct sctp_event_subscribe events = {.sctp_data_io_event = 1};
+    CHECK(setsockopt(many, IPPROTO_SCTP, SCTP_EVENTS, &events, sizeof events) == 0);
+    CHECK(send(client, "hello", 5, 0) == 5 && receive(many, buffer, sizeof buffer, &info, &flags) == 5);
+    int peeled = sctp_peeloff(many, info.sinfo_assoc_id);
+    CHECK(peeled >= 0);
+    close(client);
+    FAILS(recv(peeled, buffer, sizeof buffer, 0), ENOTCONN);
+    FAILS(recv(peeled, buffer, sizeof buffer, 0), ENOTCONN);
+    FAILS(send(peeled, "x", 1, MSG_NOSIGNAL), EPIPE);
+    close(peeled);
+    close(many);
+}
+
+/* However many sockets are over, each of them has its names as long as it is open. */
+static void many_sockets_after_the_end(void)
+{
+    step = "many sockets after the end";
+    enum { COUNT = 1100 };
+    static int all[COUNT];
+    struct rlimit limit;
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    struct rlimit before = limit;
+    limit.rlim_cur = limit.rlim_max;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    int server = listener(10), port = port_of(server);
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = connected(port);
+        int accepted = accept(server, NULL, NULL);
+        CHECK(accepted >= 0);
+        close(accepted);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        struct sockaddr_in address;
+        socklen_t length = sizeof address;
+        CHECK(getpeername(all[i], (struct sockaddr *)&address, &length) == 0 && ntohs(address.sin_port) == port);
+        close(all[i]);
+    }
+    close(server);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+}
+
+/* Sockets that listen no more, and places of those who wait. */
+static void ends_of_listening(void)
+{
+    step = "ends of listening";
+    char buffer[10];
+    int fd = one_to_one(), many = socket(AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP);
+    FAILS(listen(fd, 0), EINVAL);
+    FAILS(listen(many, 0), EINVAL);
+    FAILS(shutdown(many, SHUT_WR), ENOTCONN);
+    CHECK(listen(many, 1) == 0 && shutdown(many, SHUT_WR) == 0 && listen(many, 0) == 0);
+    close(fd);
+    close(many);
+
+    int server = listener(1), port = port_of(server), clients[2];
+    CHECK(listen(server, 0) == 0);
+    FAILS(accept(server, NULL, NULL), EINVAL);
+    expect_refusal(port);
+    /* It listens again, and then an end of it means nothing that concerns sending. */
+    CHECK(listen(server, 1) == 0 && port_of(server) == port && shutdown(server, SHUT_WR) == 0);
+    CHECK(ready(server, POLLIN | POLLOUT, 0) == 0);
+    for (int i = 0; i < 2; i++)
+        clients[i] = connected(port);
+    expect_refusal(port);
+    /* Who has left before it was accepted has its place all the same. */
+    CHECK(shutdown(clients[0], SHUT_WR) == 0);
+    FAILS(recv(clients[0], buffer, sizeof buffer, 0), ENOTCONN);
+    close(clients[0]);
+    expect_refusal(port);
+    /* And it has it no longer than until it was accepted. */
+    int accepted = accept(server, NULL, NULL);
+    CHECK(accepted >= 0 && recv(accepted, buffer, sizeof buffer, 0) == 0);
+    connect_at_last(port);
+    close(accepted);
+    close(clients[1]);
+    CHECK(shutdown(server, SHUT_RDWR) == 0);
+    FAILS(accept(server, NULL, NULL), EINVAL);
+    expect_refusal(port);
+    close(server);
+
+    /* Who waits in accept is woken. */
+    server = listener(1);
+    int gates[2], status;
+    CHECK(pipe(gates) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(write(gates[1], "x", 1) == 1);
+        FAILS(accept(server, NULL, NULL), EINVAL);
+        _exit(0);
+    }
+    CHECK(child > 0 && read(gates[0], buffer, 1) == 1 && shutdown(server, SHUT_RD) == 0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    close(gates[0]);
+    close(gates[1]);
+    close(server);
+}
+
+/* The last item of ancillary data needs no room behind it, and one that is cut says so. */
+static void room_for_ancillary_data(void)
+{
+    step = "room for ancillary data";
+    int server = listener(1), client = connected(port_of(server)), accepted = accept(server, NULL, NULL), on = 1;
+    CHECK(accepted >= 0 && setsockopt(accepted, IPPROTO_SCTP, SCTP_RECVRCVINFO, &on, sizeof on) == 0);
+    char buffer[100], control[100];
+    struct iovec part = {buffer, sizeof buffer};
+    size_t whole = CMSG_LEN(sizeof(struct sctp_rcvinfo));
+    for (size_t room = whole + 1; room >= whole - 1; room--) {
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = room};
+        CHECK(send(client, "x", 1, 0) == 1 && recvmsg(accepted, &message, 0) == 1);
+        CHECK(!(message.msg_flags & MSG_CTRUNC) == (room >= whole) && message.msg_controllen == room);
+        struct cmsghdr *item = CMSG_FIRSTHDR(&message);
+        CHECK(item && item->cmsg_type == SCTP_RCVINFO && item->cmsg_len == (room < whole ? room : whole));
+    }
+    close(accepted);
+    close(client);
+    close(server);
+}
+
 static int echo(void)
 {
     char buffer[1000];
@@ -1661,6 +1973,13 @@ int main(int count, char **arguments)
     reconfigurations();
     further_options();
     ancillary_data();
+    ends_that_nobody_is_told_of();
+    descriptors_of_one_socket();
+    attempts_that_fail();
+    sockets_after_the_end();
+    many_sockets_after_the_end();
+    ends_of_listening();
+    room_for_ancillary_data();
     processes(arguments[0]);
     puts("walk: the sockets API behaves as it should");
     return 0;

@@ -10,6 +10,8 @@ use polypath_sockets::init::InitMessage;
 use crate::client;
 use crate::connecting::{begin, ensure_connected, fill_up};
 use crate::descriptors::close;
+use crate::errors;
+use crate::facts;
 use crate::fault::{Fault, Outcome, failed, returned};
 use crate::frames::send_frame;
 use crate::info::write_address;
@@ -40,7 +42,14 @@ pub(crate) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_i
         // SAFETY: the arguments are the caller's.
         return unsafe { real::socket(domain, kind, protocol) };
     }
-    returned(|| client::open(domain, style, kind & TYPE_FLAGS))
+    let attempt = || {
+        let fd = client::open(domain, style, kind & TYPE_FLAGS)?;
+        if let Some(socket) = Sctp::of(fd) {
+            facts::look(socket);
+        }
+        Ok(fd)
+    };
+    returned(attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -67,12 +76,13 @@ pub(crate) unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
         return unsafe { real::listen(fd, backlog) };
     };
     let attempt = || {
+        let was_listening = facts::is_listening(socket);
+        errors::drop_faults(socket);
         client::ask(Operation::Listen, socket, (backlog, 0), &[])?;
-        if socket.is_one_to_one() && !socket.is_listening() {
+        if socket.is_one_to_one() && !was_listening {
             // A program that waits for what can be written hears nothing of a socket that listens.
             fill_up(fd);
         }
-        socket.note_listening();
         Ok(0)
     };
     returned(attempt)
@@ -122,12 +132,8 @@ unsafe fn take_accepted(
     if !socket.is_one_to_one() {
         return Err(Fault(libc::EOPNOTSUPP));
     }
-    if !socket.is_listening() {
-        let listens = client::ask(Operation::IsListening, socket, (0, 0), &[])?;
-        if listens.value == 0 {
-            return Err(Fault(libc::EINVAL));
-        }
-        socket.note_listening();
+    if !facts::is_listening(socket) {
+        return Err(Fault(libc::EINVAL));
     }
     let mut frame = [0; polypath_sockets::frame::HEAD_BYTES];
     let (got, fd) = client::receive_with_descriptor(socket.fd, &mut frame, flags, 0)?;
@@ -138,8 +144,7 @@ unsafe fn take_accepted(
     let (head, fd) = head.zip(fd).ok_or(Fault(libc::EPROTO))?;
     let fd = client::take(fd, flags)?;
     if let Some(accepted) = Sctp::of(fd) {
-        accepted.note_connected();
-        accepted.note_unfragmented(head.wanted);
+        facts::look(accepted);
     }
     // Another association may wait now. If it cannot be sent, the socket is about to end.
     let _ = send_frame(fd, &Head::of(Kind::Taken), &[], libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
@@ -173,26 +178,44 @@ pub(crate) unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
         // SAFETY: the arguments are the caller's.
         return unsafe { real::shutdown(fd, how) };
     };
-    let attempt = || match how {
-        _ if !socket.is_one_to_one() => Err(Fault(libc::EOPNOTSUPP)),
-        libc::SHUT_RD if socket.is_listening() => Ok(0),
-        libc::SHUT_WR | libc::SHUT_RDWR if socket.is_listening() => {
-            client::ask(Operation::Listen, socket, (0, 0), &[]).map(|_| 0)
+    let attempt = || {
+        socket.ensure_known()?;
+        let directions = match how {
+            libc::SHUT_RD => shut::READ,
+            libc::SHUT_WR => shut::WRITE,
+            libc::SHUT_RDWR => shut::READ | shut::WRITE,
+            _ => return Err(Fault(libc::EINVAL)),
+        };
+        match (facts::is_listening(socket), socket.is_one_to_one()) {
+            // As Linux, where that means nothing.
+            (true, _) if directions == shut::WRITE => Ok(0),
+            (true, true) => end_accepting(socket),
+            (true, false) => Err(Fault(libc::EOPNOTSUPP)),
+            (false, true) => end_directions(socket, directions),
+            (false, false) => Err(Fault(libc::ENOTCONN)),
         }
-        libc::SHUT_RD => end_directions(socket, shut::READ),
-        libc::SHUT_WR => end_directions(socket, shut::WRITE),
-        libc::SHUT_RDWR => end_directions(socket, shut::READ | shut::WRITE),
-        _ => Err(Fault(libc::EINVAL)),
     };
     returned(attempt)
 }
 
-/// Shuts down a one-to-one socket that is connected.
+/// Shuts down a one-to-one socket that listens: whoever waits in `accept` is woken, and no later call succeeds.
+fn end_accepting(socket: Sctp) -> Outcome<c_int> {
+    client::ask(Operation::Listen, socket, (0, 0), &[])?;
+    // SAFETY: the arguments are numbers.
+    unsafe { real::shutdown(socket.fd, libc::SHUT_RD) };
+    Ok(0)
+}
+
+/// Shuts down a one-to-one socket that is connected, or was.
 fn end_directions(socket: Sctp, directions: u32) -> Outcome<c_int> {
     ensure_connected(socket, &[], InitMessage::default()).map_err(|_| Fault(libc::ENOTCONN))?;
     send_frame(socket.fd, &Head { value: directions, ..Head::of(Kind::Shutdown) }, &[], 0)?;
+    if directions & shut::WRITE != 0 {
+        // The service may not have read of it yet.
+        socket.note_write_shut();
+    }
     if directions & shut::READ != 0 {
-        // What still comes is read by nobody, which SCTP cannot tell its peer. The service may not have read of it yet.
+        // What still comes is read by nobody, which SCTP cannot tell its peer.
         socket.note_read_shut();
         // SAFETY: the arguments are numbers.
         unsafe { real::shutdown(socket.fd, libc::SHUT_RD) };
@@ -283,12 +306,7 @@ pub(crate) unsafe extern "C" fn setsockopt(
                 _ => {}
             }
         }
-        let reply = client::ask(Operation::SetOption, socket, (level, number), &value)?;
-        if let Ok(wanted) = u8::try_from(reply.value) {
-            socket.note_wanted(wanted);
-            socket.note_unfragmented(wanted);
-        }
-        Ok(0)
+        client::ask(Operation::SetOption, socket, (level, number), &value).map(|_| 0)
     };
     returned(attempt)
 }
@@ -360,9 +378,8 @@ pub(crate) unsafe fn get_option(
     if level == IPPROTO_SCTP && is_list && reply.bytes.len() > given.len() {
         return Err(Fault(libc::ENOMEM));
     }
-    if (level, number) == (SOL_SOCKET, socket_option::ERROR) && reply.bytes == [0; 4] {
-        // The attempt that the program asks for may have succeeded, or be under way.
-        let _ = ensure_connected(socket, &[], InitMessage::default());
+    if (level, number) == (SOL_SOCKET, socket_option::ERROR) {
+        errors::drop_faults(socket);
     }
     let got = reply.bytes.get(..room as usize).unwrap_or(&reply.bytes);
     memory::copy_out(got, value)?;
@@ -410,7 +427,7 @@ unsafe fn connectx(socket: Sctp, given: &[u8]) -> Outcome<c_int> {
 unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     match Sctp::of(fd) {
         Some(socket) if request == libc::FIONREAD as c_ulong => {
-            if socket.is_listening() && socket.is_one_to_one() {
+            if socket.is_one_to_one() && facts::is_listening(socket) {
                 return failed(Fault(libc::EINVAL));
             }
             let waiting = receiving::peek(socket).map_or(0, |(_, bytes)| bytes);

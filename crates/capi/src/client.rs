@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -163,6 +163,28 @@ pub(crate) fn ask(
     if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
 }
 
+/// A descriptor of the memory where the service of this socket posts what is so of its sockets. Says nothing on standard error: without it, the service
+/// is asked.
+pub(crate) fn board(socket: Sctp) -> Option<OwnedFd> {
+    let place = Place::of(socket);
+    let mut stream = match place {
+        Place::Process => stack::reach().ok()?,
+        Place::Service => {
+            let stream = reach(&service()).ok()?;
+            let theirs = user_of(&stream).ok()?;
+            // SAFETY: it only gives a number.
+            let own = unsafe { libc::geteuid() };
+            is_trusted(theirs, own, named_service().is_some()).then_some(stream)?
+        }
+    };
+    let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC, place };
+    let request = Request::new(Operation::Board, socket.id);
+    let (reply, fd) = question(&mut stream, &request, passing).ok()?;
+    // SAFETY: the descriptor is new, and nobody else's.
+    let fd = fd.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
+    fd.filter(|_| reply.value == 0)
+}
+
 /// Opens a socket of a family and a type. `flags` are `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.
 pub(crate) fn open(domain: c_int, style: c_int, flags: c_int) -> Outcome<c_int> {
     let request = Request {
@@ -259,6 +281,9 @@ pub(crate) fn take(fd: c_int, flags: c_int) -> Outcome<c_int> {
 }
 
 fn exchange(request: &Request, passing: Passing) -> Outcome<(Reply, Option<c_int>)> {
+    if request.socket == table::FOREIGN_ID {
+        return Err(Fault(libc::EPROTONOSUPPORT));
+    }
     if passing.place == Place::Process {
         let answer = question(&mut stack::reach()?, request, passing);
         return answer.map_err(|_| Fault(libc::ENETDOWN));

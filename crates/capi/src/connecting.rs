@@ -8,6 +8,8 @@ use polypath_sockets::frame::{Head, Kind};
 use polypath_sockets::init::InitMessage;
 
 use crate::client;
+use crate::errors;
+use crate::facts;
 use crate::fault::{Fault, Outcome};
 use crate::frames::send_frame;
 use crate::real;
@@ -16,9 +18,12 @@ use crate::table::Sctp;
 /// Begins an association; waits for it unless the descriptor is not to block. Gives its identifier.
 pub(crate) fn begin(socket: Sctp, peer: &[SocketAddr], init: InitMessage) -> Outcome<c_int> {
     let waits = !is_nonblocking(socket.fd);
-    let reply = client::ask(Operation::Connect, socket, (0, waits.into()), &request(peer, init))?;
+    socket.ensure_known()?;
+    // What told of an attempt before.
+    errors::drop_faults(socket);
+    let reply = client::ask(Operation::Connect, socket, (0, waits.into()), &request(peer, init));
+    let reply = reply.inspect_err(|_| errors::drop_faults(socket))?;
     if waits {
-        socket.note_connected();
         return Ok(reply.value);
     }
     if socket.is_one_to_one() {
@@ -79,9 +84,13 @@ pub(crate) fn ensure_connected(
     peer: &[SocketAddr],
     init: InitMessage,
 ) -> Outcome<()> {
-    if client::ask(Operation::PeerName, socket, (0, 0), &[]).is_ok() {
-        socket.note_connected();
+    if facts::is_connected(socket) {
         return Ok(());
+    }
+    match client::ask(Operation::PeerName, socket, (0, 0), &[]) {
+        Err(Fault(libc::ENOTCONN)) => {}
+        // Who may not ask finds out by sending.
+        _ => return Ok(()),
     }
     if peer.is_empty() {
         return Err(Fault(libc::EPIPE));

@@ -128,3 +128,30 @@ pub(crate) unsafe fn send_parts(
     // SAFETY: the caller vouches for the parts, which the kernel only reads.
     unsafe { real::sendmsg(fd, &raw const message, flags) }
 }
+
+/// The head of the next frame, and the bytes behind it; `None` at the end.
+pub(crate) fn look(fd: c_int, flags: c_int) -> Outcome<Option<(Head, usize)>> {
+    let mut head = [0_u8; HEAD_BYTES];
+    let flags = flags | libc::MSG_PEEK | libc::MSG_TRUNC;
+    // SAFETY: the buffer has so many bytes.
+    let mut size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
+    if size < 0 && Fault::last() == Fault(libc::ECONNRESET) {
+        // The service has closed its end without having read everything, which the system reports once, before what there is to read.
+        // SAFETY: as above.
+        size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
+    }
+    match usize::try_from(size).map_err(|_| Fault::last())? {
+        0 => Ok(None),
+        size => {
+            let size = size.checked_sub(HEAD_BYTES).ok_or(Fault(libc::EPROTO))?;
+            Ok(Some((Head::decode(&head).ok_or(Fault(libc::EPROTO))?, size)))
+        }
+    }
+}
+
+/// Takes the next frame out of the queue, whatever it says.
+pub(crate) fn discard(fd: c_int) {
+    let mut byte = 0_u8;
+    // SAFETY: the buffer has a byte.
+    unsafe { real::recv(fd, (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
+}

@@ -3,9 +3,10 @@
 use std::mem::{offset_of, size_of};
 use std::net::SocketAddr;
 
-use libc::{c_int, c_void, msghdr, socklen_t};
-use polypath_sockets::abi::{IPPROTO_SCTP, MSG_NOTIFICATION, ancillary};
+use libc::{c_void, msghdr, socklen_t};
+use polypath_sockets::abi::{MSG_NOTIFICATION, ancillary};
 use polypath_sockets::address;
+use polypath_sockets::control_buffer::{item, within};
 use polypath_sockets::frame::{Head, Kind, wanted};
 use polypath_sockets::layout::{Building, Fields};
 
@@ -33,18 +34,6 @@ fn ancillary_of(received: &Received) -> Vec<Vec<u8>> {
     all
 }
 
-/// The first items, as far as there is room for whole ones; whether these are all.
-fn within(room: usize, all: &[Vec<u8>]) -> (Vec<u8>, bool) {
-    let mut fit = Vec::new();
-    for item in all {
-        if fit.len() + item.len() > room {
-            return (fit, false);
-        }
-        fit.extend_from_slice(item);
-    }
-    (fit, true)
-}
-
 /// `struct sctp_sndrcvinfo`.
 pub(crate) fn sndrcvinfo(head: &Head) -> Vec<u8> {
     let start = Building::new().u16(head.stream).u16(head.ssn).u16(head.flags).padded(8);
@@ -67,18 +56,6 @@ pub(crate) fn nxtinfo((next, bytes): &(Head, usize)) -> Vec<u8> {
     };
     let start = Building::new().u16(next.stream).u16(next.flags | kind);
     start.u32(next.ppid).u32(*bytes as u32).i32(next.association).0
-}
-
-/// An item with its header, and zeros up to the next one.
-fn item(kind: c_int, data: &[u8]) -> Vec<u8> {
-    let header = size_of::<libc::cmsghdr>();
-    Building::new()
-        .u64((header + data.len()) as u64)
-        .i32(IPPROTO_SCTP)
-        .i32(kind)
-        .bytes(data)
-        .padded(header + data.len().next_multiple_of(size_of::<usize>()))
-        .0
 }
 
 /// Writes what was received beside the buffers where the program's `struct msghdr` says, and into it.

@@ -15,6 +15,8 @@ mod client;
 mod complaint;
 mod connecting;
 mod descriptors;
+mod errors;
+mod facts;
 mod fault;
 mod fork;
 mod frames;

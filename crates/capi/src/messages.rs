@@ -13,6 +13,8 @@ use polypath_sockets::layout::Fields;
 
 use crate::client;
 use crate::connecting;
+use crate::errors;
+use crate::facts;
 use crate::fault::{Fault, Outcome};
 use crate::frames::{send_frame, send_large};
 use crate::memory;
@@ -54,13 +56,14 @@ impl From<Head> for Letter {
 
 /// Sends the parts of a message; gives their bytes.
 pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int) -> Outcome<usize> {
+    socket.ensure_known()?;
     let head = &letter.head;
     let bytes: usize = parts.iter().map(|part| part.iov_len).sum();
     if bytes == 0 && head.flags & (flag::EOF | flag::ABORT) == 0 {
         return Err(Fault(libc::EINVAL));
     }
-    if socket.is_listening() && socket.is_one_to_one() {
-        return Err(Fault(libc::EPIPE));
+    if socket.is_one_to_one() {
+        ensure_taken(socket, letter)?;
     }
     if !socket.is_one_to_one()
         && head.peer.is_none()
@@ -69,23 +72,13 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
     {
         return Err(Fault(libc::EPIPE));
     }
-    if socket.is_one_to_one() && !socket.is_connected() {
-        connecting::ensure_connected(socket, &letter.peers(), head.init)?;
-    }
     if !socket.is_one_to_one() && head.peer.is_none() && head.flags & flag::SENDALL == 0 {
         ensure_association(socket, head.association)?;
     }
-    let stranger = head.peer.filter(|peer| {
-        let may_begin = !socket.is_one_to_one() && head.association == 0;
-        let ends = head.flags & (flag::EOF | flag::ABORT) != 0;
-        may_begin && !ends && (!letter.others.is_empty() || !peers::knows(socket.id, *peer))
-    });
-    let begins = match stranger {
-        Some(peer) => {
-            let begins = connecting::introduce(socket, &letter.peers(), head.init)?;
-            peers::note(socket.id, peer);
-            begins
-        }
+    let may_begin = !socket.is_one_to_one() && head.association == 0;
+    let ends = head.flags & (flag::EOF | flag::ABORT) != 0;
+    let begins = match head.peer.filter(|_| may_begin && !ends) {
+        Some(peer) => introduce(socket, letter, peer)?,
         None => false,
     };
     if let Some(key) = head.key {
@@ -94,13 +87,10 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
     }
     if head.flags & flag::ABORT != 0 {
         abort(socket, head, parts)?;
-        note_end(socket, head);
         return Ok(bytes);
     }
-    if bytes > LEAST_LIMIT && socket.is_unfragmented() {
-        let peer = client::packed(head.peer.as_slice());
-        let size = c_int::try_from(bytes).unwrap_or(c_int::MAX);
-        client::ask(Operation::CheckSize, socket, (head.association, size), &peer)?;
+    if bytes > LEAST_LIMIT && facts::may_be_unfragmented(socket) {
+        ensure_size(socket, head, bytes)?;
     }
     let flags = flags & PASSED_FLAGS;
     if bytes <= MAX_PIECE_BYTES {
@@ -114,27 +104,58 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
         connecting::wait(socket);
     }
     if head.flags & flag::EOF != 0 {
-        note_end(socket, head);
-    } else if begins {
-        socket.note_connected();
+        peers::forget_association(socket.id, head.association);
     }
     Ok(bytes)
 }
 
-/// The association of the message ends by it.
-fn note_end(socket: Sctp, head: &Head) {
-    socket.note_end();
-    peers::forget_association(socket.id, head.association);
+/// A one-to-one socket takes messages as long as its association does not end; one that has none begins it. As in Linux, the error that has ended it is
+/// told first.
+fn ensure_taken(socket: Sctp, letter: &Letter) -> Outcome<()> {
+    if socket.is_write_shut() || facts::refuses(socket) || facts::is_listening(socket) {
+        return Err(errors::take(socket).unwrap_or(Fault(libc::EPIPE)));
+    }
+    connecting::ensure_connected(socket, &letter.peers(), letter.head.init)
 }
 
-/// A message goes to an association only if the socket has it; this is asked once. A program that may not ask, because it has given up
+/// Begins an association with the peer, unless there is one; whether it begins. This is asked once, as long as the socket loses none.
+fn introduce(socket: Sctp, letter: &Letter, peer: SocketAddr) -> Outcome<bool> {
+    let ended = facts::ended(socket);
+    let is_known = |ended| peers::knows(socket.id, ended, peer);
+    if letter.others.is_empty() && ended.is_some_and(is_known) {
+        return Ok(false);
+    }
+    let begins = connecting::introduce(socket, &letter.peers(), letter.head.init)?;
+    if let Some(ended) = ended {
+        peers::note(socket.id, ended, peer);
+    }
+    Ok(begins)
+}
+
+/// A message that must fit into a packet does.
+fn ensure_size(socket: Sctp, head: &Head, bytes: usize) -> Outcome<()> {
+    let peer = client::packed(head.peer.as_slice());
+    let size = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+    match client::ask(Operation::CheckSize, socket, (head.association, size), &peer) {
+        // Who may not ask hears of it by `SCTP_SEND_FAILED`.
+        Err(fault) if fault == Fault(libc::EMSGSIZE) => Err(fault),
+        _ => Ok(()),
+    }
+}
+
+/// A message goes to an association only if the socket has it; this is asked once, as long as the socket loses none. A program that may not ask, because it has given up
 /// rights or has no descriptor left, sends without an answer.
 fn ensure_association(socket: Sctp, association: c_int) -> Outcome<()> {
-    if peers::knows_association(socket.id, association) {
+    let ended = facts::ended(socket);
+    if ended.is_some_and(|ended| peers::knows_association(socket.id, ended, association)) {
         return Ok(());
     }
     match client::ask(Operation::Outlook, socket, (0, association), &[]).map(|reply| reply.value) {
-        Ok(outlook::OPEN) => peers::note_association(socket.id, association),
+        Ok(outlook::OPEN) => {
+            if let Some(ended) = ended {
+                peers::note_association(socket.id, ended, association);
+            }
+        }
         Ok(_) => return Err(Fault(libc::EPIPE)),
         Err(_) => {}
     }

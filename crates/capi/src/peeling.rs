@@ -2,11 +2,10 @@
 
 use libc::c_int;
 use polypath_sockets::control::{Operation, Request};
-use polypath_sockets::frame::wanted;
 
 use crate::client::{self, Passing, Place};
+use crate::facts;
 use crate::fault::Outcome;
-use crate::peers;
 use crate::receiving;
 use crate::table::Sctp;
 
@@ -18,12 +17,8 @@ pub(crate) fn peel_off(socket: Sctp, association: c_int, flags: c_int) -> Outcom
         &request,
         Passing { ours: Some(socket.fd), flags, place: Place::of(socket) },
     )?;
-    peers::forget_association(socket.id, association);
     if let Some(peeled) = Sctp::of(fd) {
-        peeled.note_connected();
-        if socket.is_unfragmented() {
-            peeled.note_unfragmented(wanted::UNFRAGMENTED);
-        }
+        facts::look(peeled);
         receiving::move_begun(socket, peeled, association);
     }
     Ok(fd)

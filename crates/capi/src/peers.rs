@@ -1,5 +1,6 @@
 //! Peers and associations to which this process has sent through one-to-many sockets. The first message to a peer may have to begin an association,
-//! and then the call fails or waits as `connect` would, and one to an association that there is not fails; later ones need not ask.
+//! and then the call fails or waits as `connect` would, and one to an association that there is not fails; later ones need not ask, until the socket loses
+//! an association.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -13,6 +14,8 @@ const MAX_PEERS: usize = 65_536;
 /// What is known of a socket.
 #[derive(Default)]
 pub(crate) struct Known {
+    /// How many associations the socket had lost then.
+    ended: u32,
     peers: BTreeSet<SocketAddr>,
     associations: BTreeSet<c_int>,
 }
@@ -26,27 +29,38 @@ pub(crate) fn peers() -> MutexGuard<'static, Peers> {
     PEERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a message has gone to the peer before.
-pub(crate) fn knows(socket: u64, peer: SocketAddr) -> bool {
-    peers().get(&socket).is_some_and(|known| known.peers.contains(&peer))
+/// What is known of a socket that has lost so many associations; what was known before one of them is forgotten.
+fn known(all: &mut Peers, socket: u64, ended: u32) -> &mut Known {
+    let known = all.entry(socket).or_default();
+    if known.ended != ended {
+        *known = Known { ended, ..Known::default() };
+    }
+    known
 }
 
-/// Whether a message has gone to the association before, and it has not ended as far as this process knows.
-pub(crate) fn knows_association(socket: u64, association: c_int) -> bool {
-    peers().get(&socket).is_some_and(|known| known.associations.contains(&association))
-}
-
-/// The socket has the association.
-pub(crate) fn note_association(socket: u64, association: c_int) {
+/// Whether a message has gone to the peer before, and no association has ended since.
+pub(crate) fn knows(socket: u64, ended: u32, peer: SocketAddr) -> bool {
     let mut all = peers();
-    let known = &mut all.entry(socket).or_default().associations;
+    all.contains_key(&socket) && known(&mut all, socket, ended).peers.contains(&peer)
+}
+
+/// Whether a message has gone to the association before, and none has ended since.
+pub(crate) fn knows_association(socket: u64, ended: u32, association: c_int) -> bool {
+    let mut all = peers();
+    all.contains_key(&socket) && known(&mut all, socket, ended).associations.contains(&association)
+}
+
+/// The socket had the association when it had lost so many.
+pub(crate) fn note_association(socket: u64, ended: u32, association: c_int) {
+    let mut all = peers();
+    let known = &mut known(&mut all, socket, ended).associations;
     if known.len() >= MAX_PEERS {
         known.clear();
     }
     known.insert(association);
 }
 
-/// The association has ended, or is about to.
+/// The association is about to end.
 pub(crate) fn forget_association(socket: u64, association: c_int) {
     if let Some(known) = peers().get_mut(&socket) {
         known.associations.remove(&association);
@@ -58,10 +72,10 @@ pub(crate) fn has(socket: u64) -> bool {
     peers().contains_key(&socket)
 }
 
-/// A message goes to the peer.
-pub(crate) fn note(socket: u64, peer: SocketAddr) {
+/// The socket had an association with the peer when it had lost so many.
+pub(crate) fn note(socket: u64, ended: u32, peer: SocketAddr) {
     let mut all = peers();
-    let known = &mut all.entry(socket).or_default().peers;
+    let known = &mut known(&mut all, socket, ended).peers;
     if known.len() >= MAX_PEERS {
         known.clear();
     }

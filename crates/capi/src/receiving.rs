@@ -10,18 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libc::{c_int, iovec, msghdr};
-use polypath_sockets::abi::{MSG_NOTIFICATION, notification};
+use polypath_sockets::abi::MSG_NOTIFICATION;
 use polypath_sockets::annex;
 use polypath_sockets::control::{Operation, outlook};
 use polypath_sockets::frame::{HEAD_BYTES, Head, Kind, MAX_PIECE_BYTES, wanted};
-use polypath_sockets::layout::Fields;
 
 use crate::client;
 use crate::connecting;
+use crate::errors;
+use crate::facts;
 use crate::fault::{Fault, Outcome};
-use crate::frames::{MAX_PARTS, behind};
+use crate::frames::{MAX_PARTS, behind, look};
 use crate::messages::PASSED_FLAGS;
-use crate::peers;
 use crate::places;
 use crate::real;
 use crate::table::Sctp;
@@ -107,43 +107,39 @@ pub(crate) unsafe fn receive_if_connected(
     parts: &[iovec],
     flags: c_int,
 ) -> Outcome<Option<Received>> {
+    socket.ensure_known()?;
     let alone = Fault(libc::ENOTCONN);
     let waits = || flags & libc::MSG_DONTWAIT == 0 && !connecting::is_nonblocking(socket.fd);
     let is_empty = || matches!(look(socket.fd, libc::MSG_DONTWAIT), Err(Fault(libc::EAGAIN)));
-    let may_be_alone = !socket.is_connected() && !socket.is_listening();
-    if may_be_alone && !has_rest(socket.fd) && is_empty() && waits() {
-        match outlook(socket, false) {
+    loop {
+        let may_be_alone = !facts::expects(socket);
+        if may_be_alone && !has_rest(socket.fd) && is_empty() && waits() {
             // It may have come before the question.
-            Some(outlook::ALONE) if is_empty() => return Err(alone),
-            Some(outlook::OPEN) if !socket.is_one_to_one() => socket.note_connected(),
-            _ => {}
+            let is_alone = outlook(socket, false) == Some(outlook::ALONE);
+            if is_alone && is_empty() {
+                return Err(alone);
+            }
         }
+        // SAFETY: the caller vouches for the buffers.
+        let received = match unsafe { receive_once(socket, parts, flags) }? {
+            Found::Nothing => continue,
+            Found::End => None,
+            Found::Message(received) => Some(received),
+        };
+        let is_over = received.is_none() && !socket.is_read_shut() && waits();
+        if is_over && outlook(socket, true) == Some(outlook::ALONE) {
+            return Err(alone);
+        }
+        return Ok(received);
     }
-    // SAFETY: the caller vouches for the buffers.
-    let received = unsafe { receive(socket, parts, flags) }?;
-    let is_over = received.is_none() && !socket.is_read_shut() && waits();
-    if is_over && outlook(socket, true) == Some(outlook::ALONE) {
-        return Err(alone);
-    }
-    Ok(received)
 }
 
-/// Bytes of a `struct sctp_assoc_change` that matter here.
-const CHANGE_BYTES: usize = 20;
-
-/// Learns from a notification whether an association has ended.
-fn note_end(socket: Sctp, told: &[u8]) {
-    /// `SCTP_COMM_UP` and `SCTP_RESTART`.
-    const LIVING: [u16; 2] = [0, 2];
-    let told = Fields(told);
-    let changes = told.u16(0) == Some(notification::ASSOC_CHANGE);
-    if changes && told.u16(8).is_some_and(|state| !LIVING.contains(&state)) {
-        // It may have been the last one.
-        socket.note_end();
-        if let Some(association) = told.i32(16) {
-            peers::forget_association(socket.id, association);
-        }
-    }
+/// What was found that reads.
+enum Found {
+    Message(Received),
+    End,
+    /// What is for the library alone.
+    Nothing,
 }
 
 /// What a program can expect that reads, unless the service is gone.
@@ -151,7 +147,7 @@ fn outlook(socket: Sctp, is_over: bool) -> Option<i32> {
     client::ask(Operation::Outlook, socket, (is_over.into(), 0), &[]).ok().map(|reply| reply.value)
 }
 
-/// Receives into the program's buffers.
+/// Receives into the program's buffers; `None` at the end.
 ///
 /// # Safety
 ///
@@ -161,7 +157,24 @@ pub(crate) unsafe fn receive(
     parts: &[iovec],
     flags: c_int,
 ) -> Outcome<Option<Received>> {
-    if socket.is_listening() && socket.is_one_to_one() {
+    loop {
+        // SAFETY: the caller vouches for the buffers.
+        match unsafe { receive_once(socket, parts, flags) }? {
+            Found::Message(received) => return Ok(Some(received)),
+            Found::End => return Ok(None),
+            Found::Nothing => {}
+        }
+    }
+}
+
+/// Receives what comes next.
+///
+/// # Safety
+///
+/// As of [`receive`].
+unsafe fn receive_once(socket: Sctp, parts: &[iovec], flags: c_int) -> Outcome<Found> {
+    socket.ensure_known()?;
+    if socket.is_one_to_one() && facts::is_listening(socket) {
         return Err(Fault(libc::ENOTCONN));
     }
     let parts = &parts[..MAX_PARTS.min(parts.len())];
@@ -170,20 +183,28 @@ pub(crate) unsafe fn receive(
     loop {
         // SAFETY: the caller vouches for the buffers.
         if let Some(received) = unsafe { from_rest(socket, parts, flags) } {
-            return Ok(Some(received));
+            return Ok(Found::Message(received));
         }
         let Some((mut head, size)) = look(socket.fd, flags & PASSED_FLAGS)? else {
-            // Only one association comes to an end; of a socket for many, the service is gone.
-            return if socket.is_one_to_one() { Ok(None) } else { Err(Fault(libc::ENETDOWN)) };
+            return match socket.is_one_to_one() {
+                // As in Linux, where it has no end.
+                true if socket.is_peeled_off() && !socket.is_read_shut() => {
+                    Err(Fault(libc::ENOTCONN))
+                }
+                true => Ok(Found::End),
+                // Only one association comes to an end; of a socket for many, the service is gone.
+                false => Err(Fault(libc::ENETDOWN)),
+            };
         };
-        if !matches!(head.kind, Kind::Data | Kind::Notification) {
-            if !peeks {
-                discard(socket.fd);
+        match head.kind {
+            Kind::Data | Kind::Notification => {}
+            // It says only that there is an error, which another call may have told by now.
+            Kind::Fault => {
+                let error = errors::take(socket);
+                errors::drop_faults(socket);
+                return error.map_or(Ok(Found::Nothing), Err);
             }
-            return Err(match head.kind {
-                Kind::Fault => Fault(head.value as c_int),
-                _ => Fault(libc::ENOTCONN),
-            });
+            _ => return Err(Fault(libc::ENOTCONN)),
         }
         let whole = size + head.rest as usize;
         let place = places::of(socket.id, head.number).min(whole);
@@ -202,41 +223,10 @@ pub(crate) unsafe fn receive(
             (false, true) => places::note(socket.id, head.number, place + bytes),
             (false, false) => places::forget(socket.id),
         }
-        head.wanted = socket.wanted().unwrap_or(head.wanted);
+        head.wanted = facts::wanted(socket).unwrap_or(head.wanted);
         let ends = head.ends && place + bytes == whole;
-        if head.kind == Kind::Notification && place == 0 && !socket.is_one_to_one() {
-            // SAFETY: so many bytes were written there.
-            note_end(socket, &unsafe { gathered(parts, bytes.min(CHANGE_BYTES)) });
-        }
-        return Ok(Some(finished(socket, head, bytes, ends)));
+        return Ok(Found::Message(finished(socket, head, bytes, ends)));
     }
-}
-
-/// The head of the next frame, and the bytes behind it; `None` at the end.
-fn look(fd: c_int, flags: c_int) -> Outcome<Option<(Head, usize)>> {
-    let mut head = [0_u8; HEAD_BYTES];
-    let flags = flags | libc::MSG_PEEK | libc::MSG_TRUNC;
-    // SAFETY: the buffer has so many bytes.
-    let mut size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
-    if size < 0 && Fault::last() == Fault(libc::ECONNRESET) {
-        // The service has closed its end without having read everything, which the system reports once, before what there is to read.
-        // SAFETY: as above.
-        size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
-    }
-    match usize::try_from(size).map_err(|_| Fault::last())? {
-        0 => Ok(None),
-        size => {
-            let size = size.checked_sub(HEAD_BYTES).ok_or(Fault(libc::EPROTO))?;
-            Ok(Some((Head::decode(&head).ok_or(Fault(libc::EPROTO))?, size)))
-        }
-    }
-}
-
-/// Takes the next frame out of the queue, whatever it says.
-fn discard(fd: c_int) {
-    let mut byte = 0_u8;
-    // SAFETY: the buffer has a byte.
-    unsafe { real::recv(fd, (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
 }
 
 /// Reads a frame that [`look`] has seen, from a place of its content on; whether it was still there. With `MSG_PEEK` it stays there. Another

@@ -4,13 +4,14 @@
 //! begins and wherever descriptors are made or copied.
 
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use libc::{c_int, c_uint};
-use polypath_sockets::frame::wanted;
+use polypath_sockets::board::Place;
 use polypath_sockets::names::{SocketName, Style};
 
 use crate::complaint::complain;
+use crate::fault::{Fault, Outcome};
 use crate::real;
 
 /// Descriptors beyond are not looked at; a socket cannot be one of them.
@@ -18,12 +19,14 @@ pub(crate) const MAX_DESCRIPTORS: usize = 65_536;
 
 const ONE_TO_MANY: u8 = 1;
 const IPV6: u8 = 2;
-const CONNECTED: u8 = 4;
-const LISTENING: u8 = 8;
-const CARRIED: u8 = 16;
-const PEELED_OFF: u8 = 32;
-const UNFRAGMENTED: u8 = 64;
-const READ_SHUT: u8 = 128;
+const CARRIED: u8 = 4;
+const PEELED_OFF: u8 = 8;
+const READ_SHUT: u8 = 16;
+const WRITE_SHUT: u8 = 32;
+const FOREIGN: u8 = 64;
+
+/// Stands for all sockets of other versions.
+pub(crate) const FOREIGN_ID: u64 = u64::MAX;
 
 /// One more than the highest descriptor that was a socket of ours.
 static END: AtomicUsize = AtomicUsize::new(0);
@@ -33,9 +36,19 @@ static IDS: [AtomicU64; MAX_DESCRIPTORS] = [const { AtomicU64::new(0) }; MAX_DES
 /// What else is known of them.
 static TRAITS: [AtomicU8; MAX_DESCRIPTORS] = [const { AtomicU8::new(0) }; MAX_DESCRIPTORS];
 
-/// Ancillary data that this process has asked for, as far as it has set that itself; [`KNOWN`] says so.
-static WANTED: [AtomicU8; MAX_DESCRIPTORS] = [const { AtomicU8::new(0) }; MAX_DESCRIPTORS];
-const KNOWN: u8 = 0x80;
+/// Where they are posted ([`Posting`]): null where it was not looked, and [`NOWHERE`].
+static SLOTS: [AtomicPtr<u8>; MAX_DESCRIPTORS] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_DESCRIPTORS];
+const NOWHERE: *mut u8 = std::ptr::without_provenance_mut(1);
+
+/// Where the service posts what is so of a socket.
+pub(crate) enum Posting {
+    Slot(*mut u8),
+    /// It cannot be had.
+    None,
+    /// It was not looked.
+    Unknown,
+}
 
 /// An SCTP socket by its descriptor.
 #[derive(Clone, Copy, Debug)]
@@ -71,73 +84,39 @@ impl Sctp {
         self.traits & CARRIED != 0
     }
 
-    /// Whether it is known to be connected; if not, it may be all the same.
-    pub(crate) fn is_connected(self) -> bool {
-        self.traits & CONNECTED != 0
-    }
-
-    pub(crate) fn is_listening(self) -> bool {
-        self.traits & LISTENING != 0
-    }
-
-    /// Whether messages must fit into a packet, as far as this process knows.
-    pub(crate) fn is_unfragmented(self) -> bool {
-        self.traits & UNFRAGMENTED != 0
-    }
-
-    /// Whether the program reads nothing more, as far as this descriptor knows.
+    /// Whether the program reads nothing more, as far as this process knows.
     pub(crate) fn is_read_shut(self) -> bool {
         self.traits & READ_SHUT != 0
+    }
+
+    /// Whether it is a socket of another version of this project, of which nothing can be done here.
+    fn is_foreign(self) -> bool {
+        self.traits & FOREIGN != 0
+    }
+
+    /// Fails for a socket of another version: what lies in its descriptor is not understood.
+    pub(crate) fn ensure_known(self) -> Outcome<()> {
+        if self.is_foreign() { Err(Fault(libc::EPROTONOSUPPORT)) } else { Ok(()) }
+    }
+
+    /// Whether the program sends nothing more, as far as this process knows.
+    pub(crate) fn is_write_shut(self) -> bool {
+        self.traits & WRITE_SHUT != 0
     }
 
     pub(crate) fn note_read_shut(self) {
         self.note(READ_SHUT);
     }
 
-    pub(crate) fn note_connected(self) {
-        self.note(CONNECTED);
+    pub(crate) fn note_write_shut(self) {
+        self.note(WRITE_SHUT);
     }
 
-    /// An association has ended; there may be others.
-    pub(crate) fn note_end(self) {
-        self.drop_note(CONNECTED);
-    }
-
-    /// What the service has said of the socket decides whether messages must fit into a packet.
-    pub(crate) fn note_unfragmented(self, said: u8) {
-        match said & wanted::UNFRAGMENTED {
-            0 => self.drop_note(UNFRAGMENTED),
-            _ => self.note(UNFRAGMENTED),
-        }
-    }
-
-    pub(crate) fn note_listening(self) {
-        self.note(LISTENING);
-    }
-
-    /// Ancillary data that goes with what is received from now on, also with what has been delivered already. `None` if another
-    /// process has set it: then each message says what was wanted when it came.
-    pub(crate) fn wanted(self) -> Option<u8> {
-        let place = usize::try_from(self.fd).ok()?;
-        let wanted = WANTED.get(place)?.load(Ordering::Relaxed);
-        (wanted & KNOWN != 0).then_some(wanted & !KNOWN)
-    }
-
-    /// The process has asked for this ancillary data, whichever descriptor of the socket it has named.
-    pub(crate) fn note_wanted(self, wanted: u8) {
-        let of_socket = places().filter(|place| IDS[*place].load(Ordering::Relaxed) == self.id);
-        of_socket.for_each(|place| WANTED[place].store(wanted | KNOWN, Ordering::Relaxed));
-    }
-
-    fn drop_note(self, what: u8) {
-        if let Some(traits) = usize::try_from(self.fd).ok().and_then(|place| TRAITS.get(place)) {
-            traits.fetch_and(!what, Ordering::Relaxed);
-        }
-    }
-
+    /// Whichever descriptor of the socket the program uses.
     fn note(self, what: u8) {
-        if let Some(traits) = usize::try_from(self.fd).ok().and_then(|place| TRAITS.get(place)) {
-            traits.fetch_or(what, Ordering::Relaxed);
+        let of_socket = places().filter(|place| IDS[*place].load(Ordering::Relaxed) == self.id);
+        for place in of_socket {
+            TRAITS[place].fetch_or(what, Ordering::Relaxed);
         }
     }
 }
@@ -155,8 +134,9 @@ pub(crate) fn copy(from: c_int, to: c_int) {
     }
     let (id, traits) = Sctp::of(from).map_or((0, 0), |socket| (socket.id, socket.traits));
     TRAITS[to].store(traits, Ordering::Relaxed);
-    let wanted = usize::try_from(from).ok().and_then(|from| WANTED.get(from));
-    WANTED[to].store(wanted.map_or(0, |one| one.load(Ordering::Relaxed)), Ordering::Relaxed);
+    let slot = usize::try_from(from).ok().and_then(|from| SLOTS.get(from));
+    let slot = slot.map_or(std::ptr::null_mut(), |slot| slot.load(Ordering::Relaxed));
+    SLOTS[to].store(slot, Ordering::Relaxed);
     store(to, id);
 }
 
@@ -187,33 +167,70 @@ pub(crate) fn has(socket: u64) -> bool {
     places().any(|place| IDS[place].load(Ordering::Relaxed) == socket)
 }
 
+/// Where the socket of a descriptor is posted, as far as this process knows.
+pub(crate) fn slot(fd: c_int) -> Posting {
+    let slot = usize::try_from(fd).ok().and_then(|place| SLOTS.get(place));
+    match slot.map_or(NOWHERE, |slot| slot.load(Ordering::Acquire)) {
+        NOWHERE => Posting::None,
+        slot if slot.is_null() => Posting::Unknown,
+        slot => Posting::Slot(slot),
+    }
+}
+
+/// The socket of a descriptor is posted there; nowhere, if that is null.
+pub(crate) fn note_slot(fd: c_int, slot: *mut u8) {
+    if let Some(noted) = usize::try_from(fd).ok().and_then(|place| SLOTS.get(place)) {
+        noted.store(if slot.is_null() { NOWHERE } else { slot }, Ordering::Release);
+    }
+}
+
+/// Where the service says that the socket of a descriptor is posted.
+pub(crate) fn place(fd: c_int) -> Option<Place> {
+    name_of(fd).map(|name| name.place)
+}
+
 /// Looks at a descriptor that this process did not have before; whether it is a socket of ours.
 pub(crate) fn learn(fd: c_int) -> bool {
     let Some(place) = usize::try_from(fd).ok().filter(|place| *place < MAX_DESCRIPTORS) else {
         return false;
     };
-    let name = name_of(fd);
-    if let Some(name) = name {
-        let mut traits = match name.style {
-            Style::OneToOne => 0,
-            Style::OneToMany => ONE_TO_MANY,
-            Style::PeeledOff => PEELED_OFF,
-        };
-        if name.is_ipv6 {
-            traits |= IPV6;
-        }
-        if name.is_carried {
-            traits |= CARRIED;
-        }
+    let found = bytes_of_name(fd).and_then(|bytes| {
+        let known = SocketName::decode(&bytes).map(|name| (traits_of(name), name.id));
+        known.or_else(|| {
+            let is_foreign = SocketName::is_of_other_version(&bytes);
+            is_foreign.then(|| {
+                complain(format_args!(
+                    "descriptor {fd} is an SCTP socket of another version of Polypath than the library of this program: start all programs that share it anew"
+                ));
+                (FOREIGN, FOREIGN_ID)
+            })
+        })
+    });
+    if let Some((traits, _)) = found {
         TRAITS[place].store(traits, Ordering::Relaxed);
-        WANTED[place].store(0, Ordering::Relaxed);
+        SLOTS[place].store(std::ptr::null_mut(), Ordering::Relaxed);
     }
-    store(place, name.map_or(0, |name| name.id));
-    name.is_some()
+    store(place, found.map_or(0, |(_, id)| id));
+    found.is_some()
 }
 
-/// The name at the other end of a descriptor.
+fn traits_of(name: SocketName) -> u8 {
+    let style = match name.style {
+        Style::OneToOne => 0,
+        Style::OneToMany => ONE_TO_MANY,
+        Style::PeeledOff => PEELED_OFF,
+    };
+    let family = if name.is_ipv6 { IPV6 } else { 0 };
+    style | family | if name.is_carried { CARRIED } else { 0 }
+}
+
+/// The name at the other end of a descriptor, if it is one of ours.
 fn name_of(fd: c_int) -> Option<SocketName> {
+    SocketName::decode(&bytes_of_name(fd)?)
+}
+
+/// The abstract name at the other end of a descriptor, without the zero in front.
+fn bytes_of_name(fd: c_int) -> Option<Vec<u8>> {
     let mut address = MaybeUninit::<libc::sockaddr_un>::zeroed();
     let mut length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
     // SAFETY: the address has room for `length` bytes.
@@ -228,11 +245,5 @@ fn name_of(fd: c_int) -> Option<SocketName> {
     let length = (length as usize).checked_sub(2)?.min(address.sun_path.len());
     let bytes: Vec<u8> =
         address.sun_path[..length].iter().map(|byte| byte.cast_unsigned()).collect();
-    let name = bytes.strip_prefix(&[0])?;
-    if SocketName::is_of_other_version(name) {
-        complain(format_args!(
-            "descriptor {fd} is an SCTP socket of another version of Polypath than the library of this program: start all programs that share it anew"
-        ));
-    }
-    SocketName::decode(name)
+    bytes.strip_prefix(&[0]).map(<[u8]>::to_vec)
 }

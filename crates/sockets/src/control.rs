@@ -16,7 +16,7 @@ pub const MAX_REPLY_BYTES: usize = 16 << 20;
 
 /// Version of all that programs and the service say to each other, here and through the [descriptors](crate::frame). A change of any layout, or of
 /// what one means, makes a new one.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// What every question begins with, in front of the version. It is no operation, so that services from before the versions close the connection.
 const MARK: [u8; 2] = *b"PP";
@@ -62,6 +62,8 @@ pub enum Operation {
     /// Whether a message may be sent although it is not fragmented (`SCTP_DISABLE_FRAGMENTS`): `first` is the association, `second` the
     /// bytes, `bytes` the address of the peer where that tells which association it is.
     CheckSize = 16,
+    /// Where the socket is posted, and with it all others ([`board`](crate::board)). The descriptor comes with the answer.
+    Board = 17,
 }
 
 impl Operation {
@@ -84,6 +86,7 @@ impl Operation {
             Settle,
             Outlook,
             CheckSize,
+            Board,
         ]
         .into_iter()
         .find(|operation| *operation as u8 == number)
@@ -296,9 +299,9 @@ mod tests {
 
     #[cfg(target_endian = "little")]
     const LAYOUTS: (u16, [&str; 3]) = (
-        4,
+        5,
         [
-            "16000000505004000402010000000000000300000004000000ab",
+            "16000000505005000402010000000000000300000004000000ab",
             "05000000ffffffffcd",
             "0200050006000700080009000a0000000b0000000c0000000d00000002000102c000020100000000000000000000000000000000000000000e0000000f0000001000000000000000110000001200000001001300",
         ],

@@ -28,7 +28,8 @@ pub enum Kind {
     Notification = 2,
     /// To the program: a socket with an association that a peer has begun. The descriptor comes with it.
     Accepted = 3,
-    /// To the program: the association ended with the error in [`Head::value`].
+    /// To the program: an association, or an attempt to begin one, has ended with the error in [`Head::value`]. The service keeps it as `SO_ERROR`; the frame wakes who
+    /// reads, and means nothing any more once that is taken.
     Fault = 4,
     /// To the service: means nothing; it lies in the queue as long as an association is being set up, so that the descriptor is not writable.
     Filler = 5,

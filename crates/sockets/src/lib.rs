@@ -4,7 +4,8 @@
 //! A program's socket is one end of a pair of connected `AF_UNIX` sockets that keep the borders of messages (`SOCK_SEQPACKET`); the
 //! service has the other end. So the descriptor is a real one: `poll`, `select` and `epoll` work on it, and so do `dup`, `fork`, `exec`,
 //! `O_NONBLOCK` and time limits. Through it go messages, notifications and accepted sockets, each with a [head](frame::Head). Calls that need
-//! an answer, such as `setsockopt`, go over a [connection of their own](control).
+//! an answer, such as `setsockopt`, go over a [connection of their own](control). What calls need to know all the time, the service posts in
+//! [memory](board) that programs read.
 //!
 //! The service's end has a [name](names) in the abstract name space, which `getpeername` tells: any process that has come to the descriptor, by `fork`
 //! or `exec`, finds out so that it is an SCTP socket, and which.
@@ -18,7 +19,9 @@
 pub mod abi;
 pub mod address;
 pub mod annex;
+pub mod board;
 pub mod control;
+pub mod control_buffer;
 pub mod frame;
 pub mod init;
 pub mod layout;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::board::Place;
 use crate::control::VERSION;
 
 /// What the abstract name of every socket begins with, in front of the [version](VERSION).
@@ -38,6 +39,8 @@ pub struct SocketName {
     pub is_ipv6: bool,
     /// Whether the program that has opened it carries its packets: the service is that process.
     pub is_carried: bool,
+    /// Where the service posts what programs may know of it.
+    pub place: Place,
 }
 
 impl SocketName {
@@ -55,7 +58,8 @@ impl SocketName {
             (false, true) => b'6',
             (false, false) => b'4',
         });
-        name.extend_from_slice(format!("{:016x}", self.id).as_bytes());
+        let Place { board, slot } = self.place;
+        name.extend_from_slice(format!("{:016x}{board:016x}{slot:08x}", self.id).as_bytes());
         name
     }
 
@@ -67,9 +71,11 @@ impl SocketName {
     /// Reads a name; `None` if it is not that of a socket of ours.
     pub fn decode(name: &[u8]) -> Option<Self> {
         let rest = name.strip_prefix(PREFIX)?.strip_prefix(format!("{VERSION}-").as_bytes())?;
-        let [style, family, id @ ..] = rest else { return None };
-        let id = std::str::from_utf8(id).ok().filter(|id| id.len() == 16)?;
-        let id = u64::from_str_radix(id, 16).ok().filter(|id| *id != 0)?;
+        let [style, family, numbers @ ..] = rest else { return None };
+        let numbers = std::str::from_utf8(numbers).ok().filter(|numbers| numbers.len() == 40)?;
+        let number = |digits| u64::from_str_radix(numbers.get(digits)?, 16).ok();
+        let id = number(0..16).filter(|id| *id != 0)?;
+        let place = Place { board: number(16..32)?, slot: u32::try_from(number(32..40)?).ok()? };
         let style = match style {
             b'1' => Style::OneToOne,
             b'n' => Style::OneToMany,
@@ -77,7 +83,7 @@ impl SocketName {
             _ => return None,
         };
         let is_carried = *family == b'c';
-        Some(Self { id, style, is_ipv6: *family == b'6' || is_carried, is_carried })
+        Some(Self { id, style, is_ipv6: *family == b'6' || is_carried, is_carried, place })
     }
 }
 
@@ -122,7 +128,8 @@ mod tests {
         for style in [Style::OneToOne, Style::OneToMany, Style::PeeledOff] {
             for is_carried in [false, true] {
                 let id = 0xFFFF_0000_1234_5678;
-                let name = SocketName { id, style, is_ipv6: true, is_carried };
+                let place = Place { board: u64::MAX - 1, slot: 0x000F_FFFF };
+                let name = SocketName { id, style, is_ipv6: true, is_carried, place };
                 assert_eq!(SocketName::decode(&name.encoded()), Some(name));
             }
         }
@@ -132,7 +139,7 @@ mod tests {
     fn names_of_others_are_none_of_ours() {
         let [good, no_style, zero] =
             ["140000000000000001", "x40000000000000001", "140000000000000000"]
-                .map(|rest| format!("polypath-sctp-{VERSION}-{rest}").into_bytes());
+                .map(|rest| format!("polypath-sctp-{VERSION}-{rest}{:024x}", 7).into_bytes());
         assert!(SocketName::decode(&good).is_some() && !SocketName::is_of_other_version(&good));
         for foreign in [&b""[..], b"polypath-sctp-", &no_style, b"dbus", &zero] {
             assert_eq!(SocketName::decode(foreign), None);

@@ -147,7 +147,10 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("accept", "its place in the backlog is free a moment after the call"),
     ("accept4", ""),
     ("connect", ""),
-    ("shutdown", "after `SHUT_RD`, notifications are not received either"),
+    (
+        "shutdown",
+        "after `SHUT_RD`, notifications are not received either, and a socket that listens refuses peers",
+    ),
     ("close", "`SO_LINGER` with 0 seconds aborts; closing never waits"),
     ("close_range", ""),
     ("closefrom", ""),
@@ -185,7 +188,10 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("sctp_getpaddrs", ""),
     ("sctp_freepaddrs", ""),
     ("sctp_opt_info", ""),
-    ("sctp_peeloff", ""),
+    (
+        "sctp_peeloff",
+        "at its end, the new socket is readable, and reading fails with `ENOTCONN` also where it does not wait",
+    ),
     ("sctp_peeloff_flags", ""),
     ("sctp_recvmsg", ""),
     ("sctp_recvv", ""),

@@ -188,8 +188,16 @@ unsafe extern "C" fn usrsctp_recvv(
         // SAFETY: the caller vouches for the socket.
         let socket = unsafe { Handle::named(socket) }?.socket()?;
         let part = iovec { iov_base: buffer, iov_len: room };
+        let asked = match flags.is_null() {
+            true => 0,
+            false => {
+                Fields(&memory::copy_in(flags.cast(), size_of::<c_int>())?).i32(0).unwrap_or(0)
+            }
+        };
+        // The program may have left there what the call before said.
+        let asked = asked & (libc::MSG_DONTWAIT | libc::MSG_PEEK);
         // SAFETY: the caller vouches for the buffer.
-        let received = unsafe { receiving::receive(socket, &[part], 0) }?;
+        let received = unsafe { receiving::receive(socket, &[part], asked) }?;
         let Some(received) = received else {
             say(kind, received::NOTHING)?;
             return Ok(0);

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use tokio::time::timeout;
 
 use super::options::{self, Options};
-use super::socket::Socket;
+use super::socket::{Socket, Theirs};
 use super::{Service, status};
 use crate::address;
 use crate::control::{Abort, Operation, Reply, Request};
@@ -16,12 +17,11 @@ use crate::init::InitMessage;
 use crate::layout::Fields;
 use crate::names::Style;
 
-/// How often, and how long in between, it is looked whether the port is free of a socket that its program has closed.
-const LEAVING_TRIES: u32 = 500;
-const LEAVING_PAUSE: Duration = Duration::from_millis(2);
+/// How long a program waits for the port of a socket that it has closed.
+const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 
 /// What a call gives, and a descriptor for the program.
-pub(super) type Answer = (Reply, Option<OwnedFd>);
+pub(super) type Answer = (Reply, Option<Theirs>);
 
 /// Answers a call of a process, with which a descriptor may have come.
 pub(super) async fn answer(
@@ -46,9 +46,14 @@ async fn attempt(
             let text = status::text(service);
             return Ok((Reply { value: 0, bytes: text.into_bytes() }, None));
         }
+        Operation::Board => {
+            // Only for one of this service.
+            service.socket(request.socket).ok_or(Errno::NOTCONN)?;
+            let descriptor = service.board.descriptor().ok_or(Errno::NOPROTOOPT)?;
+            return Ok((Reply::value(0), Some(descriptor.into())));
+        }
         _ => {}
     }
-    // A one-to-one socket whose association has ended is there no more.
     let socket = service.socket(request.socket).ok_or(Errno::NOTCONN)?;
     let done = Reply::value(0);
     Ok(match request.operation {
@@ -88,7 +93,7 @@ async fn attempt(
         Operation::PeerName => (Reply { value: 0, bytes: peer_name(&socket)? }, None),
         Operation::PeelOff => {
             let fd = socket.peel_off(request.first, passed.as_ref())?;
-            (done, Some(fd))
+            (done, Some(fd.into()))
         }
         Operation::CheckKey => {
             let peer = address::read(&request.bytes).map(|(peer, _)| peer);
@@ -116,7 +121,7 @@ async fn attempt(
             (done, None)
         }
         Operation::IsListening => (Reply::value(socket.is_listening().into()), None),
-        Operation::Open | Operation::Status => return Err(Errno::INVAL),
+        Operation::Open | Operation::Status | Operation::Board => return Err(Errno::INVAL),
     })
 }
 
@@ -128,17 +133,17 @@ async fn once_free(
     bind: impl Fn() -> Result<(), Errno>,
 ) -> Result<(), Errno> {
     let port = addresses.first().map_or(0, SocketAddr::port);
-    let mut tries = LEAVING_TRIES;
-    loop {
-        match bind() {
-            // The socket may have to send first what waits.
-            Err(Errno::ADDRINUSE) if tries > 0 && !service.has_port_in_use(port) => {
-                tries -= 1;
-                tokio::time::sleep(LEAVING_PAUSE).await;
+    let freed = async {
+        loop {
+            let is_free = service.port_is_free.notified();
+            match bind() {
+                // The socket may have to send first what waits.
+                Err(Errno::ADDRINUSE) if !service.has_port_in_use(port) => is_free.await,
+                done => return done,
             }
-            done => return done,
         }
-    }
+    };
+    timeout(LEAVING_LIMIT, freed).await.unwrap_or(Err(Errno::ADDRINUSE))
 }
 
 fn open(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answer, Errno> {
@@ -152,8 +157,8 @@ fn open(service: &Arc<Service>, process: i32, request: &Request) -> Result<Answe
     };
     let style = if request.second == 1 { Style::OneToMany } else { Style::OneToOne };
     let options = Options::new(settings);
-    let (_, fd) = Socket::open(service, (style, request.first == 6), process, options)?;
-    Ok((Reply::value(0), Some(fd)))
+    let (socket, fd) = Socket::open(service, (style, request.first == 6), process, options)?;
+    Ok((Reply::value(0), Some(Theirs::of(&socket, fd))))
 }
 
 fn listed(packed: &[u8]) -> Result<Vec<SocketAddr>, Errno> {

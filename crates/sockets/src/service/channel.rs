@@ -36,6 +36,8 @@ pub(super) struct Channel {
     fd: UnixStream,
     /// Number of the next frame to the program.
     next: AtomicU32,
+    /// How many frames were handed to the program.
+    given: AtomicU32,
     /// Held for writing while frames move to another channel.
     gate: RwLock<()>,
 }
@@ -66,7 +68,10 @@ impl Channel {
         bind(&ours, &SocketAddrUnix::new_abstract_name(&name.encoded())?)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
         let fd = UnixStream::from_std(ours.into())?;
-        Ok((Self { fd, next: AtomicU32::new(1), gate: RwLock::new(()) }, theirs))
+        Ok((
+            Self { fd, next: AtomicU32::new(1), given: AtomicU32::new(0), gate: RwLock::new(()) },
+            theirs,
+        ))
     }
 
     /// The head of the next frame, which stays there, and the size of the whole frame. `None` when the program has closed all of its
@@ -162,7 +167,16 @@ impl Channel {
                 false => Ok(false),
             }
         };
-        self.fd.async_io(Interest::WRITABLE, send).await
+        let sent = self.fd.async_io(Interest::WRITABLE, send).await;
+        if let Ok(true) = sent {
+            self.given.fetch_add(1, Ordering::Release);
+        }
+        sent
+    }
+
+    /// How many frames were handed to the program so far.
+    pub(super) fn given(&self) -> u32 {
+        self.given.load(Ordering::Acquire)
     }
 
     /// Takes those frames out of the program's queue that are meant for the program's end of another channel, and puts them into its queue, in front of
@@ -206,11 +220,12 @@ impl Channel {
         theirs.is_some() && theirs == getsockname(&self.fd).ok().and_then(|own| name(Some(own)))
     }
 
-    /// Whether the program has closed all of its descriptors, although frames may still lie here.
+    /// Whether the program has closed all of its descriptors, although frames may still lie here. Nothing else ends the direction to the service: a
+    /// program that reads nothing more ends the other one.
     pub(super) fn is_hung_up(&self) -> bool {
-        let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
+        let mut fds = [PollFd::new(&self.fd, PollFlags::RDHUP)];
         let asked = poll(&mut fds, Some(&Timespec::default()));
-        asked.is_ok() && fds[0].revents().contains(PollFlags::HUP)
+        asked.is_ok() && fds[0].revents().contains(PollFlags::RDHUP)
     }
 
     /// Tells when the program has closed all of its descriptors, although frames may still lie here.
@@ -224,16 +239,10 @@ impl Channel {
         Ok(HangUp(watched))
     }
 
-    /// The program can write nothing more; what it has written stays readable.
-    pub(super) fn refuse(&self) {
+    /// Nothing more comes for the program; what it has not read yet stays readable.
+    pub(super) fn end(&self) {
         // Fails if the program has closed its end, which is as good.
-        let _ = shutdown(&self.fd, Shutdown::Read);
-    }
-
-    /// Nothing more comes or goes; what the program has not read yet stays readable.
-    pub(super) fn close(&self) {
-        // Fails if the program has closed its end, which is as good.
-        let _ = shutdown(&self.fd, Shutdown::Both);
+        let _ = shutdown(&self.fd, Shutdown::Write);
     }
 }
 

@@ -1,13 +1,14 @@
 //! A connection of a program: question, answer, question, until it is closed.
 
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 
 use super::calls::{self, Answer};
+use super::socket::Theirs;
 use super::{Service, channel};
 use crate::control::{MAX_BYTES, Reply, Request, Unreadable};
 
@@ -50,14 +51,14 @@ async fn first_bytes(stream: &mut UnixStream) -> io::Result<([u8; 4], Option<Own
 /// Sends an answer; a descriptor goes with its first byte.
 async fn give(stream: &mut UnixStream, (reply, fd): Answer) -> io::Result<()> {
     let encoded = reply.encoded();
-    let sent = match &fd {
+    let sent = match fd.as_ref().and_then(Theirs::as_fd) {
         Some(fd) => pass(stream, &encoded, fd).await?,
         None => 0,
     };
     stream.write_all(&encoded[sent..]).await
 }
 
-async fn pass(stream: &UnixStream, bytes: &[u8], fd: &OwnedFd) -> io::Result<usize> {
-    let send = || channel::send_with(stream.as_fd(), &[IoSlice::new(bytes)], Some(fd.as_fd()));
+async fn pass(stream: &UnixStream, bytes: &[u8], fd: BorrowedFd<'_>) -> io::Result<usize> {
+    let send = || channel::send_with(stream.as_fd(), &[IoSlice::new(bytes)], Some(fd));
     stream.async_io(Interest::WRITABLE, send).await
 }

@@ -229,7 +229,7 @@ impl Link {
 
     /// Takes it away from the socket that has it, which is given.
     fn let_go(&self, first: &Arc<Socket>) -> Arc<Socket> {
-        self.with_owner(first, |owner| owner.forget(self))
+        self.with_owner(first, |owner| owner.lose(self))
     }
 
     fn peer_has_shut_down(self: &Arc<Self>, first: &Arc<Socket>) {
@@ -309,7 +309,10 @@ impl Link {
                 biased;
                 () = &mut shut, if !is_shut => {
                     is_shut = true;
-                    self.peer_has_shut_down(&socket);
+                    // It may have ended otherwise.
+                    if association.is_shut_by_peer() {
+                        self.peer_has_shut_down(&socket);
+                    }
                     continue;
                 }
                 Some(outgoing) = waiting.recv() => outgoing,
@@ -357,12 +360,8 @@ impl Link {
 
     /// Tells the program of a message that the association does not get.
     pub(super) async fn refuse(&self, socket: &Arc<Socket>, outgoing: Outgoing, errno: Errno) {
-        if let Outgoing::Message { message, .. } = outgoing
-            && !message.is_empty()
-        {
-            let owner = self.owner(socket);
-            notify::not_sent(Told::of(&owner, self), &sent(&message), errno).await;
-        }
+        let owner = self.owner(socket);
+        notify::refused(Told::of(&owner, self), outgoing, errno).await;
     }
 
     /// Gives a message to the association.
@@ -448,7 +447,7 @@ impl Link {
         }
         // It may have happened before the subscription.
         if association.is_shut_by_peer() {
-            owner.note_end_of_peer();
+            owner.note_end_of_peer(&mut owner.state());
             notify::event(&owner, &self, &association, &Event::PeerShutdown).await;
         }
         // Notifications of the end would be lost behind it.
@@ -514,7 +513,7 @@ impl Link {
 }
 
 /// A message, to be given back.
-fn sent(message: &Message) -> Sent {
+pub(super) fn sent(message: &Message) -> Sent {
     let flags = match message.delivery {
         Delivery::Unordered => flag::UNORDERED,
         Delivery::Ordered => 0,

@@ -1,5 +1,6 @@
 //! The service that owns the associations of programs: one for each user and network name space.
 
+mod board;
 mod calls;
 mod carried;
 mod channel;
@@ -19,7 +20,7 @@ mod status;
 mod tests;
 mod under_way;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +31,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 
 pub use crate::names::Style;
+use board::Board;
 pub use carried::{Carried, Packet};
 use counts::Counts;
 use network::Network;
@@ -50,9 +52,6 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(10);
 
 /// Least identifier of an association; those below mean "future", "current" and "all" ones.
 const FIRST_ASSOCIATION: i32 = 3;
-
-/// Most sockets that are remembered after their association has ended.
-const MAX_REMAINS: usize = 1024;
 
 /// What the user wants of the sockets of a program.
 #[derive(Clone, Debug)]
@@ -83,8 +82,10 @@ pub struct Service {
     conversations: Counts,
     /// Attempts of each process to connect that are under way.
     attempts: Counts,
-    /// One-to-one sockets whose association has ended, the oldest first: programs may still ask for names, errors and options.
-    remains: Mutex<VecDeque<Arc<Socket>>>,
+    /// What programs may know of their sockets.
+    board: Board,
+    /// A port was given back.
+    port_is_free: Notify,
     /// Options that programs asked for and that there are none of, by level and number.
     refused_options: Mutex<BTreeMap<(i32, i32), u64>>,
     idle: Notify,
@@ -126,7 +127,8 @@ impl Service {
             shared_ports: Mutex::default(),
             conversations: Counts::new(MAX_CONVERSATIONS_PER_PROCESS, descriptors / 16),
             attempts: Counts::new(MAX_ATTEMPTS_PER_PROCESS, MAX_ATTEMPTS),
-            remains: Mutex::default(),
+            board: Board::new(),
+            port_is_free: Notify::new(),
             refused_options: Mutex::default(),
             idle: Notify::new(),
         })
@@ -192,8 +194,7 @@ impl Service {
     }
 
     fn socket(&self, id: u64) -> Option<Arc<Socket>> {
-        let found = lock(&self.sockets).get(&id).cloned();
-        found.or_else(|| lock(&self.remains).iter().find(|one| one.name.id == id).cloned())
+        lock(&self.sockets).get(&id).cloned()
     }
 
     /// Adds a socket, unless its process has too many.
@@ -206,17 +207,10 @@ impl Service {
         true
     }
 
-    /// A socket carries nothing any more. If its program may not know that yet, the socket is remembered for a while.
-    fn remove(&self, socket: &Arc<Socket>, remains: bool) {
+    /// The program has closed a socket.
+    fn remove(&self, socket: &Arc<Socket>) {
         lock(&self.sockets).remove(&socket.name.id);
         self.counts.give_back(socket.process);
-        if remains {
-            let mut remains = lock(&self.remains);
-            if remains.len() >= MAX_REMAINS {
-                remains.pop_front();
-            }
-            remains.push_back(Arc::clone(socket));
-        }
         self.idle.notify_waiters();
     }
 
@@ -231,7 +225,8 @@ impl Service {
         let sockets = lock(&self.sockets);
         loop {
             let id = getrandom::u64().ok()?;
-            if id != 0 && !sockets.contains_key(&id) {
+            // The first and the last stand for others.
+            if !matches!(id, 0 | u64::MAX) && !sockets.contains_key(&id) {
                 return Some(id);
             }
         }

@@ -10,7 +10,7 @@ use polypath::{
 use rustix::io::Errno;
 
 use super::errors;
-use super::link::Link;
+use super::link::{Link, Outgoing, sent};
 use super::options::Each;
 use super::socket::Socket;
 use super::under_way::Sent;
@@ -59,8 +59,13 @@ impl<'a> Told<'a> {
 
     /// A socket, of an association that there never was.
     pub(super) fn without_association(socket: &'a Arc<Socket>) -> Self {
+        Self::of_former(socket, 0)
+    }
+
+    /// A socket, of an association that it had.
+    pub(super) fn of_former(socket: &'a Arc<Socket>, id: i32) -> Self {
         let each = socket.state().options.each;
-        Self { socket, link: None, id: 0, each, peer: None }
+        Self { socket, link: None, id, each, peer: None }
     }
 }
 
@@ -119,6 +124,15 @@ pub(super) async fn ended(told: Told<'_>, error: Option<&AssociationError>) {
 pub(super) async fn not_sent(told: Told<'_>, sent: &Sent, errno: Errno) {
     let code = errno.raw_os_error().unsigned_abs();
     tell_failure(told, sent, (false, code)).await;
+}
+
+/// An association does not get this.
+pub(super) async fn refused(told: Told<'_>, outgoing: Outgoing, errno: Errno) {
+    if let Outgoing::Message { message, .. } = outgoing
+        && !message.is_empty()
+    {
+        not_sent(told, &sent(&message), errno).await;
+    }
 }
 
 /// What an association tells of itself.

@@ -242,6 +242,17 @@ async fn a_port_is_free_as_soon_as_its_program_has_closed_the_socket() {
         assert_eq!(answer().await.0.value, 0);
         (used, fd) = (next, next_fd);
     }
+    // The service may have the descriptor a moment longer than the program.
+    let (next, _next_fd) = open(&service, Style::OneToOne, port);
+    let bytes = address::written(at("127.0.0.93:7650"), false);
+    let request = Request { bytes, ..Request::new(Operation::Bind, next.name.id) };
+    let theirs = super::socket::Theirs::of(&used, fd);
+    let later = async {
+        tokio::task::yield_now().await;
+        drop(theirs);
+    };
+    let (answer, ()) = tokio::join!(super::calls::answer(&service, 1, (&request, None)), later);
+    assert_eq!(answer.0.value, 0);
 }
 
 /// Sets an `int` of associations to come.
@@ -394,7 +405,14 @@ async fn a_process_has_so_many_sockets_and_no_other_has_fewer() {
     let settings = || Options::new(Settings { encapsulation_port: Some(port), ..settings() });
     let opened =
         |process| Socket::open(&service, (Style::OneToMany, false), process, settings()).map(drop);
-    assert_eq!(opened(1), Err(Errno::MFILE));
+    // Sockets that are refused take no places on the board.
+    let places = [(); 2].map(|()| {
+        assert_eq!(opened(1), Err(Errno::MFILE));
+        let place = service.board.take();
+        service.board.give_back(place);
+        place
+    });
+    assert_eq!(places[0], places[1]);
     assert_eq!(opened(2), Ok(()));
     // The socket of the other process may not be gone yet.
     service.counts.give_back(1);
@@ -541,4 +559,120 @@ async fn a_socket_that_is_closed_begins_nothing() {
     assert_eq!(socket.bind(&[peer]), Err(Errno::NOTCONN));
     let (other, _fd) = open(&service, Style::OneToMany, port);
     other.bind(&[peer]).expect("the port is free");
+}
+
+/// Reads notifications of a kind, up to the first for which `is_it` is true of the bytes behind its head; leaves out messages and other kinds.
+async fn notification(fd: &OwnedFd, kind: u16, is_it: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    loop {
+        let (head, content) = frame(fd).await;
+        let is_kind = head.kind == Kind::Notification && content[..2] == kind.to_ne_bytes();
+        if is_kind && is_it(&content[8..]) {
+            return content;
+        }
+    }
+}
+
+/// Subscribes a socket to a kind of notifications.
+fn subscribe(socket: &Arc<Socket>, kind: u16) {
+    let event = crate::layout::Building::new().i32(0).u16(kind).u8(1).padded(8);
+    options::set(socket, IPPROTO_SCTP, option::EVENT, &event.0).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_hear_of_the_addresses_of_their_peers() {
+    const ADDED: i32 = 3;
+    const REMOVED: i32 = 2;
+    const MADE_PRIMARY: i32 = 4;
+    let (service, port) = service_at(&["127.0.0.94", "127.0.0.95"]);
+    let (first, second) = (at("127.0.0.94:8300"), at("127.0.0.95:8300"));
+    let (server, _server_fd) = open(&service, Style::OneToOne, port);
+    let (client, fd) = open(&service, Style::OneToOne, port);
+    for socket in [&server, &client] {
+        set_future(socket, option::ASCONF_SUPPORTED, 1);
+    }
+    server.bind(&[first]).unwrap();
+    server.listen(1).unwrap();
+    subscribe(&client, crate::abi::notification::PEER_ADDR_CHANGE);
+    client.bind(&[at("127.0.0.94:0")]).unwrap();
+    client.connect(&[first], InitMessage::default()).unwrap();
+    client.connected().await.unwrap();
+    let id = client.state().links().next().unwrap().id;
+    let accepted = accepted_at(&service, first).await;
+    let told = async |peer: SocketAddr, state: i32| {
+        // The address, its state, an error, and the association.
+        let body = crate::layout::Building::new().bytes(&address::stored(peer, false));
+        let expected = body.i32(state).i32(0).i32(id).0;
+        let kind = crate::abi::notification::PEER_ADDR_CHANGE;
+        let whole = notification(&fd, kind, |body| body == expected).await;
+        assert_eq!(whole[4..8], 148_u32.to_ne_bytes(), "its length");
+    };
+    accepted.bind_more(&[at("127.0.0.95:0")]).unwrap();
+    told(second, ADDED).await;
+    let primary = crate::layout::Building::new().i32(0).bytes(&address::stored(second, false));
+    options::set(&accepted, IPPROTO_SCTP, option::SET_PEER_PRIMARY_ADDR, &primary.0).unwrap();
+    told(second, MADE_PRIMARY).await;
+    accepted.bind_fewer(&[first]).unwrap();
+    told(first, REMOVED).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_hear_that_the_rest_of_a_message_will_not_come() {
+    let (service, port) = service("127.0.0.96");
+    let (server, server_fd) = open(&service, Style::OneToMany, port);
+    let small = 20_000_i32.to_ne_bytes();
+    options::set(&server, SOL_SOCKET, socket_option::RCVBUF, &small).unwrap();
+    let point = 1000_u32.to_ne_bytes();
+    options::set(&server, IPPROTO_SCTP, option::PARTIAL_DELIVERY_POINT, &point).unwrap();
+    subscribe(&server, crate::abi::notification::PARTIAL_DELIVERY);
+    server.bind(&[at("127.0.0.96:8400")]).unwrap();
+    server.listen(1).unwrap();
+    let (client, fd) = open(&service, Style::OneToMany, port);
+    let failed = crate::abi::notification::SEND_FAILED_EVENT;
+    subscribe(&client, failed);
+    // More than fits into the descriptor of the program, which does not read until a message of which it has a part is too old.
+    let large = vec![7; 100_000];
+    let (peer, pr_policy) = (Some(at("127.0.0.96:8400")), crate::abi::flag::PR_TTL);
+    let head = Head { peer, pr_policy, value: 200, stream: 3, ..Head::of(Kind::Data) };
+    let writing = fd.try_clone().unwrap();
+    let written = tokio::task::spawn_blocking(move || {
+        for _ in 0..30 {
+            send(&writing, &head, &large);
+        }
+    });
+    // One of which a part was sent.
+    loop {
+        let (told, content) = frame(&fd).await;
+        if told.kind == Kind::Notification && content[2..4] == 1_u16.to_ne_bytes() {
+            break;
+        }
+    }
+    let kind = crate::abi::notification::PARTIAL_DELIVERY;
+    let told = notification(&server_fd, kind, |_| true).await;
+    // The indication, the association, the stream, and the sequence number.
+    assert_eq!((told.len(), &told[8..12], &told[16..20]), (24, &[0; 4][..], &[3, 0, 0, 0][..]));
+    drop((fd, server_fd));
+    let _ = written.await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_to_an_association_that_has_ended_comes_back() {
+    let (service, port) = service("127.0.0.97");
+    let (socket, fd) = open(&service, Style::OneToMany, port);
+    subscribe(&socket, crate::abi::notification::SEND_FAILED_EVENT);
+    let head = Head { association: 99, stream: 5, context: 77, ..Head::of(Kind::Data) };
+    send(&fd, &head, b"too late");
+    let (told, content) = frame(&fd).await;
+    assert_eq!((told.kind, told.association), (Kind::Notification, 99));
+    assert!(content.ends_with(b"too late"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_that_fails_wakes_who_reads() {
+    let (service, port) = service("127.0.0.98");
+    let (socket, fd) = open(&service, Style::OneToOne, port);
+    socket.connect(&[at("127.0.0.98:1")], InitMessage::default()).unwrap();
+    let (told, _) = frame(&fd).await;
+    assert_eq!((told.kind, socket.take_error()), (Kind::Fault, Errno::CONNREFUSED.raw_os_error()));
+    assert_eq!(socket.connected().await, Err(Errno::CONNREFUSED));
+    assert_eq!(socket.take_error(), 0);
 }

@@ -120,7 +120,8 @@ pub(super) fn get(
         }
         option::REMOTE_UDP_ENCAPS_PORT => {
             let port = options.encapsulation_port.unwrap_or(0);
-            Ok(Building::new().bytes(given.0).padded(136).bytes(&port.to_be_bytes()).padded(144).0)
+            let peer = given.0.get(..136).unwrap_or(given.0);
+            Ok(Building::new().bytes(peer).padded(136).bytes(&port.to_be_bytes()).padded(144).0)
         }
         option::GET_ASSOC_NUMBER => int(state.links().count() as i32),
         option::GET_ASSOC_ID_LIST => {

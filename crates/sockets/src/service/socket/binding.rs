@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use polypath::{AddressChangeError, Association, BindError, Endpoint, PortAddresses, PortConfig};
 use rustix::io::Errno;
@@ -38,11 +39,11 @@ impl Socket {
         }
     }
 
-    /// Whether the socket has this port, and its program has not closed it.
+    /// Whether the socket has this port, and its program has not closed it, as far as that can be told.
     pub(in crate::service) fn uses_port(&self, port: u16) -> bool {
         let state = self.state();
         let has_port = state.port.as_ref().is_some_and(|own| own.port() == port);
-        has_port && !self.channel.is_hung_up()
+        has_port && !self.is_in_transit.load(Ordering::Acquire) && !self.channel.is_hung_up()
     }
 
     /// `bind`: the first addresses, and the port.
@@ -52,7 +53,7 @@ impl Socket {
         let checked = self.checked(addresses, port)?;
         let mut state = self.state();
         state.ensure_open()?;
-        if state.port.is_some() || !state.links.is_empty() {
+        if state.port.is_some() || !state.links.is_empty() || state.names.is_some() {
             return Err(Errno::INVAL);
         }
         if self.name.is_carried && checked.is_empty() {

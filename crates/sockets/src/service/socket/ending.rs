@@ -47,8 +47,8 @@ impl Socket {
         }
         if self.is_one_to_one() {
             // From now on writing fails.
-            self.channel.refuse();
-            state.reading.end_by_peer();
+            state.refuses = true;
+            self.note_end_of_peer(&mut state);
         }
         let unread = self.channel.unread();
         state.endings.add(Arc::clone(link), unread);
@@ -75,6 +75,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::abi::{SOL_SOCKET, socket_option};
+    use crate::board::posted;
     use crate::frame::{Head, Kind};
     use crate::init::InitMessage;
     use crate::names::Style;
@@ -214,19 +215,23 @@ pub(super) mod tests {
         let end = Head { value: crate::frame::shut::WRITE, ..Head::of(Kind::Shutdown) }.encoded();
         rustix::net::send(&server_fd, &end, SendFlags::empty()).unwrap();
         is_shut_down(&client).await;
-        let late = Head::of(Kind::Data).encoded();
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        loop {
-            match rustix::net::send(&fd, &late, flags) {
-                // The task that refuses hears of the SHUTDOWN as this test does; an empty message means nothing until then.
-                Ok(_) | Err(Errno::AGAIN) => tokio::task::yield_now().await,
-                sent => break assert_eq!(sent, Err(Errno::PIPE)),
-            }
+        let refuses = |socket: &Socket| socket.state().posted.flags & posted::REFUSES != 0;
+        // The task that refuses hears of the SHUTDOWN as this test does.
+        while !refuses(&client) {
+            tokio::task::yield_now().await;
         }
         all_arrive(&server_fd, written).await;
         let read = tokio::task::spawn_blocking(move || {
             rustix::net::recv(&server_fd, &mut [0_u8; 1][..], rustix::net::RecvFlags::empty())
         });
         assert_eq!(read.await.unwrap().unwrap().0, 0, "the association has ended");
+        // The program still has the socket, and may ask what it was.
+        assert!(refuses(&client) && client.service.socket(client.name.id).is_some());
+        assert!(client.state().names().is_some());
+        let id = client.name.id;
+        drop(fd);
+        while client.service.socket(id).is_some() {
+            tokio::task::yield_now().await;
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! How associations of a socket begin: `listen` and `connect`.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,21 +31,33 @@ impl Socket {
     pub(in crate::service) fn listen(self: &Arc<Self>, backlog: i32) -> Result<(), Errno> {
         let mut state = self.state();
         state.ensure_open()?;
-        if self.is_one_to_one() && (!state.links.is_empty() || state.connecting > 0) {
+        let begins = !state.links.is_empty() || state.connecting > 0 || state.names.is_some();
+        if self.is_one_to_one() && begins {
             return Err(Errno::INVAL);
         }
+        // As in Linux, where one that does not listen cannot stop.
+        let Some(wanted) = NonZeroUsize::new(usize::try_from(backlog).unwrap_or(MAX_BACKLOG))
+        else {
+            if state.backlog.is_none() {
+                return Err(Errno::INVAL);
+            }
+            self.stop_listening(&mut state);
+            self.options_changed(&state);
+            drop(state);
+            self.settled.notify_waiters();
+            return Ok(());
+        };
         if state.port.is_none() {
             let wished = state.wished_port;
             self.take_port(&mut state, wished)?;
         }
         self.begin_listening(&state)?;
         let accepts = std::mem::replace(&mut state.accepts, true);
-        // One-to-many sockets stop with 0; the others take it for the least. In Linux, one more than the backlog may wait.
-        state.backlog = match usize::try_from(backlog).unwrap_or(MAX_BACKLOG) {
-            0 if !self.is_one_to_one() => None,
-            _ if !self.is_one_to_one() => Some(MAX_BACKLOG),
-            wanted => Some(wanted.min(MAX_BACKLOG) + 1),
-        };
+        // As in Linux, one more than the backlog may wait.
+        state.backlog = Some(match self.is_one_to_one() {
+            true => wanted.get().min(MAX_BACKLOG) + 1,
+            false => MAX_BACKLOG,
+        });
         self.options_changed(&state);
         let port = state.port.clone().ok_or(Errno::INVAL)?;
         drop(state);
@@ -68,16 +81,17 @@ impl Socket {
         while let Some(bound) = port.upgrade() {
             let closed = self.settled.notified();
             if self.state().is_closed {
-                return;
+                break;
             }
             tokio::select! {
                 accepted = bound.accept_with_place() => match accepted {
                     Ok((association, place)) => self.accepted(association, place).await,
-                    Err(_) => return,
+                    Err(_) => break,
                 },
                 () = closed => {}
             }
         }
+        self.service.port_is_free.notify_waiters();
     }
 
     async fn accepted(self: &Arc<Self>, association: Association, place: WaitingPlace) {
@@ -112,7 +126,7 @@ impl Socket {
         state.ensure_open()?;
         let options = state.options.clone().with_init(init)?;
         if self.is_one_to_one() {
-            if state.backlog.is_some() || state.links.values().any(|link| link.is_up()) {
+            if state.backlog.is_some() || state.names.is_some() {
                 return Err(Errno::ISCONN);
             } else if state.connecting > 0 {
                 return Err(Errno::ALREADY);
@@ -141,7 +155,7 @@ impl Socket {
             return Err(Errno::NOBUFS);
         }
         state.connecting += 1;
-        state.error = None;
+        (state.error, state.failure) = (None, None);
         let each = state.options.each;
         let id = self.draw_association(&state);
         let (link, outgoing) = Link::new(id, addresses, each);
@@ -153,6 +167,7 @@ impl Socket {
             let outcome = attempt(&from, &peer, &config).await;
             socket.service.attempts.give_back(socket.process);
             drop(from);
+            socket.service.port_is_free.notify_waiters();
             match outcome {
                 Ok(association) => {
                     if let Some(options) = afterwards {
@@ -161,13 +176,14 @@ impl Socket {
                     }
                     let waiting = Some((link, outgoing));
                     socket.adopt(Arc::new(association), waiting).await;
-                    socket.settle(None);
+                    socket.settle(None).await;
                 }
                 Err(error) => {
                     socket.forget(&link);
                     notify::cannot_start(Told::of(&socket, &link), &error).await;
+                    socket.settle(Some(errors::of_connect(&error))).await;
+                    // Who asks what to expect finds the error in the descriptor then.
                     socket.has_told_the_end();
-                    socket.settle(Some(errors::of_connect(&error)));
                 }
             }
         });
@@ -187,11 +203,16 @@ impl Socket {
     }
 
     /// An attempt to connect has ended.
-    fn settle(&self, error: Option<Errno>) {
-        let mut state = self.state();
-        state.connecting -= 1;
-        state.error = error;
-        drop(state);
+    async fn settle(&self, error: Option<Errno>) {
+        {
+            let mut state = self.state();
+            (state.error, state.failure) = (error, error);
+        }
+        if let Some(errno) = error.filter(|_| self.is_one_to_one()) {
+            // Before whoever waits for the attempt goes on, and takes it out of the descriptor.
+            self.tell_of_error(errno).await;
+        }
+        self.state().connecting -= 1;
         self.settled.notify_waiters();
     }
 
@@ -202,7 +223,8 @@ impl Socket {
             {
                 let mut state = self.state();
                 if state.connecting == 0 || state.is_closed {
-                    return state.error.take().map_or(Ok(()), Err);
+                    state.error = state.error.filter(|_| state.failure.is_none());
+                    return state.failure.map_or(Ok(()), Err);
                 }
             }
             settled.await;

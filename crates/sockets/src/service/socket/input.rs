@@ -41,10 +41,7 @@ impl Socket {
                 () = self.ending.notified() => continue,
                 peeked = self.channel.peek() => peeked,
             };
-            let Ok(Some((head, size))) = peeked else {
-                self.wait_for_close().await;
-                break;
-            };
+            let Ok(Some((head, size))) = peeked else { break };
             self.has_been_taken();
             if head.is_some_and(|head| head.kind == Kind::Filler) {
                 // As long as it lies there, the descriptor is not writable.
@@ -118,13 +115,6 @@ impl Socket {
         match departed.find(|(link, _)| is_meant(link)) {
             Some((link, why)) => (Some(why), vec![Arc::clone(link)]),
             None => (None, Vec::from_iter(self.link_for(state, head))),
-        }
-    }
-
-    /// Nothing more can be read. If that is because the peer has shut down, the program may still read and ask.
-    async fn wait_for_close(&self) {
-        while !self.state().has_ended && !self.channel.is_hung_up() {
-            tokio::time::sleep(ABANDONED_CHECK).await;
         }
     }
 
@@ -218,7 +208,9 @@ impl Socket {
         links: Vec<Arc<Link>>,
     ) -> bool {
         let links = match (links.is_empty(), head.peer) {
-            (true, Some(peer)) if head.flags & (flag::EOF | flag::ABORT) == 0 => {
+            (true, Some(peer))
+                if self.may_begin() && head.flags & (flag::EOF | flag::ABORT) == 0 =>
+            {
                 // The association begins with its first message.
                 match self.connect(&[peer], head.init) {
                     Ok(id) => Vec::from_iter(self.state().links.get(id).cloned()),
@@ -227,6 +219,12 @@ impl Socket {
                         return true;
                     }
                 }
+            }
+            (true, _) => {
+                // It has ended since the program has seen to it.
+                let told = Told::of_former(self, head.association);
+                notify::refused(told, Outgoing::new(head, payload), Errno::CONNABORTED).await;
+                return true;
             }
             _ => links,
         };
@@ -237,6 +235,11 @@ impl Socket {
             }
         }
         true
+    }
+
+    /// Whether a message can begin an association.
+    fn may_begin(&self) -> bool {
+        !self.is_one_to_one() || self.state().names.is_none()
     }
 
     /// Waits until an association takes what is to be done. Meanwhile the end of the descriptor is behind what lies there, so that a program

@@ -10,6 +10,8 @@ use crate::service::link::Link;
 #[derive(Debug, Default)]
 pub(in crate::service) struct Links {
     by_id: BTreeMap<i32, Arc<Link>>,
+    /// How many were removed.
+    removed: u32,
     /// Only where there may be several.
     index: Option<Box<Index>>,
 }
@@ -28,7 +30,7 @@ struct Index {
 impl Links {
     /// None yet; they are found by address fast if there may be `several`.
     pub(super) fn new(may_be_several: bool) -> Self {
-        Self { by_id: BTreeMap::new(), index: may_be_several.then(Box::default) }
+        Self { by_id: BTreeMap::new(), removed: 0, index: may_be_several.then(Box::default) }
     }
 
     pub(super) fn insert(&mut self, link: &Arc<Link>) {
@@ -49,7 +51,14 @@ impl Links {
         if let Some(index) = &mut self.index {
             index.leave(id);
         }
-        self.by_id.remove(&id)
+        let removed = self.by_id.remove(&id);
+        self.removed = self.removed.wrapping_add(removed.is_some().into());
+        removed
+    }
+
+    /// How many were removed so far.
+    pub(super) fn removed(&self) -> u32 {
+        self.removed
     }
 
     pub(super) fn get(&self, id: i32) -> Option<&Arc<Link>> {

@@ -9,12 +9,14 @@ mod links;
 mod outlook;
 mod peel_off;
 mod shared_port;
+mod theirs;
 mod turns;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::{Deref, DerefMut};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use polypath::{Association, BoundPort, WaitingPlace};
@@ -26,12 +28,14 @@ use self::ending::Endings;
 use self::links::Links;
 use self::outlook::Reading;
 pub(super) use self::shared_port::SharedPorts;
+pub(super) use self::theirs::Theirs;
 pub(super) use self::turns::Turn;
 use self::turns::Turns;
 use super::channel::Channel;
 use super::link::Link;
 use super::options::Options;
 use super::{Service, lock};
+use crate::board::{Posted, posted};
 use crate::frame::{Head, Kind};
 use crate::names::{SocketName, Style};
 
@@ -55,6 +59,8 @@ pub(super) struct Socket {
     pub(super) reconfigured: Notify,
     /// Ancillary data that goes with each message.
     wanted: AtomicU8,
+    /// The service has a descriptor of the program, too.
+    is_in_transit: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -72,6 +78,8 @@ pub(super) struct State {
     connecting: usize,
     /// What `SO_ERROR` gives next.
     error: Option<Errno>,
+    /// Why the last attempt to connect has failed, if it has.
+    failure: Option<Errno>,
     links: Links,
     /// Associations that were aborted, or have a socket of their own.
     departures: Departures<Arc<Link>>,
@@ -83,10 +91,12 @@ pub(super) struct State {
     /// Associations that have ended, of which the program is being told.
     farewells: usize,
     is_closed: bool,
-    /// The association of a one-to-one socket has ended.
-    has_ended: bool,
+    /// The association of a one-to-one socket ends, or has ended: no more messages are taken.
+    refuses: bool,
     /// Addresses of this side and of the peer, once a one-to-one socket is connected.
     names: Option<[SocketAddr; 2]>,
+    /// What programs know of the socket.
+    posted: Posted,
 }
 
 impl Socket {
@@ -111,8 +121,11 @@ impl Socket {
     ) -> Result<(Arc<Self>, OwnedFd), Errno> {
         let id = service.draw_id().ok_or(Errno::IO)?;
         let is_carried = service.network.is_carried();
-        let name = SocketName { id, style, is_ipv6, is_carried };
-        let (channel, theirs) = Channel::pair(name).map_err(|error| errno_of(&error))?;
+        let place = service.board.take();
+        let name = SocketName { id, style, is_ipv6, is_carried, place };
+        let (channel, theirs) = Channel::pair(name)
+            .inspect_err(|_| service.board.give_back(place))
+            .map_err(|error| errno_of(&error))?;
         let wanted = AtomicU8::new(options.wanted());
         let socket = Arc::new(Self {
             name,
@@ -128,6 +141,7 @@ impl Socket {
                 accepts: false,
                 connecting: 0,
                 error: None,
+                failure: None,
                 links: Links::new(style == Style::OneToMany),
                 departures: Departures::NONE,
                 endings: Endings::NONE,
@@ -135,8 +149,9 @@ impl Socket {
                 reading: Reading::Open,
                 farewells: 0,
                 is_closed: false,
-                has_ended: false,
+                refuses: false,
                 names: None,
+                posted: Posted::default(),
             }),
             settled: Notify::new(),
             turns: Turns::default(),
@@ -144,12 +159,37 @@ impl Socket {
             peeled: Notify::new(),
             reconfigured: Notify::new(),
             wanted,
+            is_in_transit: AtomicBool::new(false),
         });
-        if service.add(&socket) { Ok((socket, theirs)) } else { Err(Errno::MFILE) }
+        drop(socket.state());
+        if service.add(&socket) {
+            return Ok((socket, theirs));
+        }
+        // Nobody looks at its place then.
+        drop(theirs);
+        Err(Errno::MFILE)
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+    /// The state, locked. What programs may know of it is posted when it is given back.
+    pub(super) fn state(&self) -> Locked<'_> {
+        Locked { socket: self, state: lock(&self.state) }
+    }
+
+    /// What programs may know.
+    fn posted(&self, state: &State) -> Posted {
+        let is_expected = self.expects(state);
+        let flags = [
+            (self.is_listening_now(state), posted::LISTENS),
+            (is_expected, posted::EXPECTS),
+            (state.refuses, posted::REFUSES),
+            (state.names.is_some(), posted::CONNECTED),
+        ];
+        let flags = flags.into_iter().filter(|(is_so, _)| *is_so);
+        Posted {
+            flags: flags.fold(0, |all, (_, flag)| all | flag),
+            wanted: state.options.wanted(),
+            ended: state.links.removed(),
+        }
     }
 
     pub(super) fn is_one_to_one(&self) -> bool {
@@ -170,7 +210,7 @@ impl Socket {
     /// The program has closed the socket, or is gone.
     async fn finish(self: Arc<Self>) {
         self.has_been_taken();
-        let (links, port, aborts, has_ended) = {
+        let (links, port, aborts) = {
             let mut state = self.state();
             state.is_closed = true;
             state.endings = Endings::NONE;
@@ -178,10 +218,11 @@ impl Socket {
             self.stop_listening(&mut state);
             let links = std::mem::take(&mut state.links);
             let links: Vec<_> = links.values().cloned().collect();
-            (links, state.port.take(), state.options.aborts_on_close(), state.has_ended)
+            (links, state.port.take(), state.options.aborts_on_close())
         };
         self.settled.notify_waiters();
         drop(port);
+        self.service.port_is_free.notify_waiters();
         if self.name.is_carried && aborts {
             // The program takes it for gone once the ABORTs are on their way: it may free what carries them then.
             for link in links {
@@ -191,9 +232,9 @@ impl Socket {
                     let _ = association.closed().await;
                 }
             }
-            return self.service.remove(&self, has_ended);
+            return self.service.remove(&self);
         }
-        self.service.remove(&self, has_ended);
+        self.service.remove(&self);
         for link in links {
             link.leave(aborts).await;
         }
@@ -204,6 +245,14 @@ impl Socket {
     pub(super) fn forget(&self, link: &Link) -> bool {
         let mut state = self.state();
         state.forget(link) || state.is_closed
+    }
+
+    /// The same of an association that was established.
+    pub(super) fn lose(&self, link: &Link) -> bool {
+        let mut state = self.state();
+        let was_there = state.forget(link);
+        state.refuses |= was_there && self.is_one_to_one();
+        was_there || state.is_closed
     }
 
     /// The program has been told of the end of an association that was forgotten.
@@ -232,24 +281,26 @@ impl Socket {
 
     /// An association has ended, and all that it brought is delivered.
     pub(super) async fn ended(&self, error: Option<Errno>) {
-        self.has_told_the_end();
-        if !self.is_one_to_one() {
-            return;
-        }
-        self.state().has_ended = true;
-        if let Some(errno) = error {
+        if let Some(errno) = error.filter(|_| self.is_one_to_one()) {
             self.state().error = Some(errno);
-            let value = errno.raw_os_error().unsigned_abs();
-            let _ = self.channel.give(&Head { value, ..Head::of(Kind::Fault) }, &[]).await;
+            self.tell_of_error(errno).await;
         }
+        self.has_told_the_end();
         self.hang_up();
+    }
+
+    /// Wakes a program that reads from a one-to-one socket whose `SO_ERROR` is set.
+    async fn tell_of_error(&self, errno: Errno) {
+        let value = errno.raw_os_error().unsigned_abs();
+        // Fails if the program has closed the socket.
+        let _ = self.channel.give(&Head { value, ..Head::of(Kind::Fault) }, &[]).await;
     }
 
     /// Nothing more comes over the association of a one-to-one socket.
     pub(super) fn hang_up(&self) {
         if self.is_one_to_one() {
-            self.state().has_ended = true;
-            self.channel.close();
+            self.state().refuses = true;
+            self.channel.end();
         }
     }
 
@@ -266,6 +317,45 @@ impl Socket {
             _ => head.wanted,
         };
         self.channel.give_message(&Head { wanted, ..head }, fragments, belongs).await
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // As long as the program has it, it may look there.
+        if self.channel.is_hung_up() {
+            self.service.board.give_back(self.name.place);
+        }
+    }
+}
+
+/// The state of a socket, while it is locked.
+pub(super) struct Locked<'a> {
+    socket: &'a Socket,
+    state: MutexGuard<'a, State>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let posted = self.socket.posted(&self.state);
+        if self.state.posted != posted {
+            self.state.posted = posted;
+            self.socket.service.board.post(self.socket.name.place, posted);
+        }
     }
 }
 

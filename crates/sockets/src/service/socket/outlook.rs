@@ -3,14 +3,11 @@
 //! As in Linux, a one-to-one socket reads 0 bytes at its end if the peer has shut down, or if the program itself wants to read nothing more.
 //! Otherwise, also where the program was the first to shut down, it has no association any more (`ENOTCONN`).
 
-use std::time::Duration;
-
-use super::Socket;
+use super::input::ABANDONED_CHECK;
+use super::{Socket, State};
 use crate::control::outlook;
 use crate::frame::shut;
-
-/// How long an answer waits for notifications of ends.
-const MOST_FOR_FAREWELLS: Duration = Duration::from_secs(1);
+use crate::names::Style;
 
 /// Who has ended what of a one-to-one socket.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -34,9 +31,12 @@ impl Reading {
 }
 
 impl Socket {
-    /// The peer has shut down, which the program finds when it has read all.
-    pub(in crate::service) fn note_end_of_peer(&self) {
-        self.state().reading.end_by_peer();
+    /// The peer has shut down, which the program finds when it has read all. As in Linux, one whose socket was peeled off finds that the association
+    /// is gone.
+    pub(in crate::service) fn note_end_of_peer(&self, state: &mut State) {
+        if self.name.style == Style::OneToOne {
+            state.reading.end_by_peer();
+        }
     }
 
     /// The program shuts these [directions](shut) down.
@@ -48,29 +48,36 @@ impl Socket {
             } else if directions & shut::WRITE != 0 && state.reading == Reading::Open {
                 state.reading = Reading::Left;
             }
+            state.refuses |= directions & shut::WRITE != 0;
         }
         if directions & shut::WRITE != 0 {
             self.leave_all().await;
         }
     }
 
-    /// Waits, but not for long, until the notifications of all associations that have ended are in the descriptor: the program looks there
-    /// once more. Messages that have arrived since it asked may leave no room for them; it reads those next.
+    /// Waits until the notifications of all associations that have ended are in the descriptor: the program, which found nothing there, looks there
+    /// once more. Messages that have arrived since it asked may leave no room for them, and then it does not wait: it reads those next.
     pub(in crate::service) async fn wait_for_farewells(&self) {
-        let _ = tokio::time::timeout(MOST_FOR_FAREWELLS, self.all_farewells()).await;
-    }
-
-    async fn all_farewells(&self) {
+        let before = self.channel.given();
         loop {
             let told = self.settled.notified();
             {
                 let state = self.state();
-                if state.farewells == 0 || state.is_closed {
+                if state.farewells == 0 || state.is_closed || self.channel.given() != before {
                     return;
                 }
             }
-            told.await;
+            tokio::select! {
+                () = told => {}
+                () = tokio::time::sleep(ABANDONED_CHECK) => {}
+            }
         }
+    }
+
+    /// Whether something may come.
+    pub(super) fn expects(&self, state: &State) -> bool {
+        // Those that are being set up are among them until they have failed.
+        !state.links.is_empty() || self.is_listening_now(state) && !self.is_one_to_one()
     }
 
     /// What can be expected where nothing lies in the descriptor; `is_over` if that says that nothing comes. If an `association` is named, not
@@ -81,12 +88,9 @@ impl Socket {
             let is_there = state.link(self, association).is_some();
             return if is_there { outlook::OPEN } else { outlook::ALONE };
         }
-        let is_awaited = state.connecting > 0
-            || !state.links.is_empty()
-            || self.is_listening_now(&state) && !self.is_one_to_one();
         if state.reading == Reading::Shut {
             outlook::END
-        } else if is_awaited && !is_over {
+        } else if self.expects(&state) && !is_over {
             outlook::OPEN
         } else {
             outlook::ALONE
@@ -117,12 +121,27 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn an_answer_does_not_wait_for_ever_for_a_farewell() {
+    async fn an_answer_waits_for_a_farewell_unless_messages_are_in_its_way() {
         let (service, port) = service("127.0.0.92");
         let (socket, _fd) = open(&service, Style::OneToMany, port);
         socket.state().farewells = 1;
-        socket.wait_for_farewells().await;
+        let waiting = socket.wait_for_farewells();
+        let coming = async {
+            // It is asked first.
+            tokio::task::yield_now().await;
+            socket.channel.give(&Head::of(Kind::Data), &[b"a message"]).await.unwrap();
+        };
+        tokio::join!(waiting, coming);
+        assert_eq!(socket.state().farewells, 1);
         assert_eq!(socket.outlook(false, 0), ALONE);
+        // Without a message in its way, it is waited for.
+        let waiting = socket.wait_for_farewells();
+        let told = async {
+            tokio::task::yield_now().await;
+            socket.has_told_the_end();
+        };
+        tokio::join!(waiting, told);
+        assert_eq!(socket.state().farewells, 0);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,159 @@
+//! What is so of a socket now, as the service posts it ([`board`]): no process and no descriptor knows anything older. Where the memory cannot be
+//! had, as in a sandbox, the service is asked instead, as often as that matters.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use polypath_sockets::board::{self, BOARD_BYTES, Place, SLOT_BYTES, posted};
+use polypath_sockets::control::Operation;
+use polypath_sockets::frame::wanted;
+
+use crate::client;
+use crate::fault::quietly;
+use crate::table::{self, Sctp};
+
+/// What is posted of a socket.
+#[repr(C)]
+pub(crate) struct Slot {
+    flags: AtomicU8,
+    wanted: AtomicU8,
+    unused: [u8; 2],
+    ended: AtomicU32,
+}
+
+const _: () = assert!(
+    size_of::<Slot>() == SLOT_BYTES
+        && std::mem::offset_of!(Slot, flags) == board::FLAGS_OFFSET
+        && std::mem::offset_of!(Slot, wanted) == board::WANTED_OFFSET
+        && std::mem::offset_of!(Slot, ended) == board::ENDED_OFFSET
+);
+
+/// A board that this process reads, for as long as it runs.
+struct Known {
+    id: AtomicU64,
+    slots: AtomicPtr<Slot>,
+}
+
+/// The boards: of the service, of those before it that have ended, and of the stack in this process.
+static BOARDS: [Known; 16] =
+    [const { Known { id: AtomicU64::new(0), slots: AtomicPtr::new(null_mut()) } }; 16];
+
+/// Learns where a new socket is posted, as long as the program may ask for that.
+pub(crate) fn look(socket: Sctp) {
+    quietly(|| slot(socket));
+}
+
+/// What is posted of a socket, if that can be had.
+fn slot(socket: Sctp) -> Option<&'static Slot> {
+    match table::slot(socket.fd) {
+        table::Posting::Slot(slot) => {
+            // SAFETY: the memory stays, has this layout, and is only read here; others write it, which atomic types allow for.
+            Some(unsafe { &*slot.cast::<Slot>() })
+        }
+        table::Posting::None => None,
+        table::Posting::Unknown => {
+            let found = table::place(socket.fd).and_then(|place| find(place, socket));
+            table::note_slot(
+                socket.fd,
+                found.map_or(null_mut(), |slot| std::ptr::from_ref(slot).cast_mut().cast()),
+            );
+            found
+        }
+    }
+}
+
+fn find(place: Place, socket: Sctp) -> Option<&'static Slot> {
+    if place.slot == 0 || place.slot as usize >= board::SLOTS {
+        return None;
+    }
+    let slots = known(place.board).or_else(|| {
+        // It is that of the service which runs now, unless the socket's one has ended.
+        let slots = mapped(&client::board(socket)?)?;
+        keep(place.board, slots)
+    })?;
+    // SAFETY: the memory has so many slots, and stays.
+    Some(unsafe { &*slots.add(place.slot as usize) })
+}
+
+fn known(id: u64) -> Option<*mut Slot> {
+    let board = BOARDS.iter().find(|board| board.id.load(Ordering::Acquire) == id)?;
+    Some(board.slots.load(Ordering::Relaxed))
+}
+
+/// The memory that a descriptor is of.
+fn mapped(memory: &OwnedFd) -> Option<*mut Slot> {
+    let fd = memory.as_raw_fd();
+    // SAFETY: all zero is a description, which the call fills.
+    let mut about: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is there; the memory that is asked for is new, and nobody else's.
+    let slots = unsafe {
+        // Beyond its end, reading would end the program.
+        let is_whole = libc::fstat(fd, &raw mut about) == 0 && about.st_size >= BOARD_BYTES as i64;
+        let seals = libc::fcntl(fd, libc::F_GET_SEALS);
+        if !is_whole || seals < 0 || seals & libc::F_SEAL_SHRINK == 0 {
+            return None;
+        }
+        libc::mmap(null_mut(), BOARD_BYTES, libc::PROT_READ, libc::MAP_SHARED, fd, 0)
+    };
+    (slots != libc::MAP_FAILED).then_some(slots.cast())
+}
+
+/// Keeps a board, if there is room; another thread may have it, too.
+fn keep(id: u64, slots: *mut Slot) -> Option<*mut Slot> {
+    let (set, read) = (Ordering::Relaxed, Ordering::Relaxed);
+    let free = |board: &&Known| board.slots.compare_exchange(null_mut(), slots, set, read).is_ok();
+    match BOARDS.iter().find(free) {
+        Some(board) => {
+            board.id.store(id, Ordering::Release);
+            Some(slots)
+        }
+        None => {
+            // SAFETY: nobody knows the memory.
+            unsafe { libc::munmap(slots.cast(), BOARD_BYTES) };
+            None
+        }
+    }
+}
+
+fn flag(socket: Sctp, flag: u8) -> Option<bool> {
+    slot(socket).map(|slot| slot.flags.load(Ordering::Acquire) & flag != 0)
+}
+
+/// Whether peers can begin associations.
+pub(crate) fn is_listening(socket: Sctp) -> bool {
+    flag(socket, posted::LISTENS).unwrap_or_else(|| {
+        let listens = client::ask(Operation::IsListening, socket, (0, 0), &[]);
+        listens.is_ok_and(|listens| listens.value != 0)
+    })
+}
+
+/// Whether something may come; if not, it may all the same.
+pub(crate) fn expects(socket: Sctp) -> bool {
+    flag(socket, posted::EXPECTS).unwrap_or(false)
+}
+
+/// Whether a one-to-one socket takes no more messages; if not, that may not be known.
+pub(crate) fn refuses(socket: Sctp) -> bool {
+    flag(socket, posted::REFUSES).unwrap_or(false)
+}
+
+/// Whether a one-to-one socket has an association, or had one; if not, that may not be known.
+pub(crate) fn is_connected(socket: Sctp) -> bool {
+    flag(socket, posted::CONNECTED).unwrap_or(false)
+}
+
+/// Ancillary data that goes with what is received, also with what has been delivered already.
+pub(crate) fn wanted(socket: Sctp) -> Option<u8> {
+    slot(socket).map(|slot| slot.wanted.load(Ordering::Acquire))
+}
+
+/// Whether messages may have to fit into a packet.
+pub(crate) fn may_be_unfragmented(socket: Sctp) -> bool {
+    wanted(socket).is_none_or(|wanted| wanted & wanted::UNFRAGMENTED != 0)
+}
+
+/// How many associations the socket has lost so far.
+pub(crate) fn ended(socket: Sctp) -> Option<u32> {
+    slot(socket).map(|slot| slot.ended.load(Ordering::Acquire))
+}

@@ -227,9 +227,9 @@ impl Link {
         owner
     }
 
-    /// Takes it away from the socket that has it, which is given.
-    fn let_go(&self, first: &Arc<Socket>) -> Arc<Socket> {
-        self.with_owner(first, |owner| owner.lose(self))
+    /// Takes it away from the socket that has it, which is given; what has ended it, if that is an error.
+    fn let_go(&self, first: &Arc<Socket>, error: Option<Errno>) -> Arc<Socket> {
+        self.with_owner(first, |owner| owner.lose(self, error))
     }
 
     fn peer_has_shut_down(self: &Arc<Self>, first: &Arc<Socket>) {
@@ -463,10 +463,11 @@ impl Link {
         while let Some(event) = reports.last().await {
             notify::event(&owner, &self, &association, &event).await;
         }
-        let owner = self.let_go(&socket);
         let error = ended.err();
+        let errno = error.as_ref().map(errors::of_end);
+        let owner = self.let_go(&socket, errno);
         notify::ended(Told::of(&owner, &self), error.as_ref()).await;
-        owner.ended(error.map(|error| errors::of_end(&error))).await;
+        owner.ended(errno).await;
     }
 
     /// Waits for the end of an association whose last message has been received. Meanwhile the program gets notifications, also those

@@ -247,11 +247,14 @@ impl Socket {
         state.forget(link) || state.is_closed
     }
 
-    /// The same of an association that was established.
-    pub(super) fn lose(&self, link: &Link) -> bool {
+    /// The same of an association that was established. Who writes to a one-to-one socket from now on is told of the error.
+    pub(super) fn lose(&self, link: &Link, error: Option<Errno>) -> bool {
         let mut state = self.state();
         let was_there = state.forget(link);
-        state.refuses |= was_there && self.is_one_to_one();
+        if was_there && self.is_one_to_one() {
+            state.refuses = true;
+            state.error = error.or(state.error);
+        }
         was_there || state.is_closed
     }
 
@@ -281,8 +284,9 @@ impl Socket {
 
     /// An association has ended, and all that it brought is delivered.
     pub(super) async fn ended(&self, error: Option<Errno>) {
-        if let Some(errno) = error.filter(|_| self.is_one_to_one()) {
-            self.state().error = Some(errno);
+        // Unless the program has heard of it already.
+        let is_new = |errno: &Errno| self.is_one_to_one() && self.state().error == Some(*errno);
+        if let Some(errno) = error.filter(is_new) {
             self.tell_of_error(errno).await;
         }
         self.has_told_the_end();

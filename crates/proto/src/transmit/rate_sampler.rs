@@ -144,15 +144,15 @@ impl RateSampler {
         self.lost = self.lost.saturating_sub(bytes);
     }
 
-    /// The SACK acknowledges so many bytes of what was outstanding. A sample, if it tells of a packet that is remembered and no older than the last one. An answer of the path itself is expected to take
-    /// `patience`.
+    /// A SACK acknowledges so many bytes of what was outstanding. A sample, if it covers a packet that is remembered and no older than
+    /// that of the last sample. An answer of the path itself is expected to take `patience`.
     pub(crate) fn sample(
         &mut self,
-        answer: SackArrival,
+        sack: SackArrival,
         bytes: u64,
         patience: Duration,
     ) -> Option<RateSample> {
-        let SackArrival { now, over, took, measures } = answer;
+        let SackArrival { now, over, took, measures } = sack;
         if bytes > 0 {
             self.delivered = self.delivered.saturating_add(bytes);
             (self.delivered_at, self.over) = (now, Some(over));

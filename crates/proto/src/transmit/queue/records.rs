@@ -64,8 +64,8 @@ impl SendQueue {
     }
 
     /// Takes a further piece of the message of a stream; the caller has checked that there is one, and room.
-    pub(crate) fn append(&mut self, piece: OutgoingMessage) {
-        let OutgoingMessage { stream, payload, sack_immediately, piece, .. } = piece;
+    pub(crate) fn append(&mut self, message: OutgoingMessage) {
+        let OutgoingMessage { stream, payload, sack_immediately, piece, .. } = message;
         let (len, cost) = (payload.len() as u64, self.cost(payload.len()));
         let Some(records) = self.records.if_used() else { return };
         let Some(&slot) = records.open.get(&stream) else { return };

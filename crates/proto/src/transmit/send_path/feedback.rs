@@ -184,20 +184,20 @@ impl SendPath {
 
     /// How fast the path delivers, after a SACK that takes so many bytes out of its flight.
     #[inline]
-    pub(crate) fn sample_rate(&mut self, answer: SackArrival, bytes: u64) -> Option<RateSample> {
+    pub(crate) fn sample_rate(&mut self, sack: SackArrival, bytes: u64) -> Option<RateSample> {
         match self.feedback.is_some() {
-            true => self.take_sample(answer, bytes),
+            true => self.take_sample(sack, bytes),
             false => None,
         }
     }
 
     // Apart: a sample is large, and the caller copies it unless it is written in its place.
     #[inline(never)]
-    fn take_sample(&mut self, answer: SackArrival, bytes: u64) -> Option<RateSample> {
+    fn take_sample(&mut self, sack: SackArrival, bytes: u64) -> Option<RateSample> {
         let feedback = self.feedback.as_mut()?;
         let elsewhere = core::mem::take(&mut feedback.elsewhere);
         let patience = self.rtt.expected();
-        feedback.rates.sample(answer, bytes.saturating_sub(elsewhere), patience)
+        feedback.rates.sample(sack, bytes.saturating_sub(elsewhere), patience)
     }
 
     /// A SACK has acknowledged data of the path: tells the controller if what was lost has arrived.

@@ -5,6 +5,7 @@ usage: versions.py LIBRARY FOLDER
 """
 
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -63,7 +64,9 @@ def inherit(library):
     """A program of one version starts another one, with its socket: no call misunderstands what lies there."""
     service, program = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     service.bind(b"\0polypath-sctp-4-14" + b"0" * 15 + b"7")
-    service.send(b"of the other version")
+    # It looks like one that this version takes out of the queue.
+    frame = b"\x04" + bytes(99)
+    service.send(frame)
     command = [sys.executable, "-c", INHERITED, str(program.fileno())]
     done = subprocess.run(
         command, env={**os.environ, "LD_PRELOAD": library}, pass_fds=[program.fileno()],
@@ -72,11 +75,43 @@ def inherit(library):
     assert done.stdout.split() == ["93"] * 6, done
     lines = done.stderr.splitlines()
     assert lines and all("another version of Polypath" in line for line in lines), lines
+    assert program.recv(200) == frame, "what lies there stays"
     service.setblocking(False)
     try:
         raise AssertionError(f"the service was sent what it does not understand: {service.recv(100)}")
     except BlockingIOError:
         pass
+
+
+FORGED = """
+import os, socket, sys
+forged = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132, fileno=int(sys.argv[1]))
+forged.setblocking(False)
+for call in [lambda: forged.recv(10), lambda: forged.send(b"x"), lambda: forged.accept(), lambda: forged.listen(1),
+             lambda: forged.getpeername(), lambda: forged.shutdown(socket.SHUT_RDWR)]:
+    try:
+        call()
+    except OSError:
+        pass
+print("alive")
+"""
+
+
+def forge(library, path):
+    """Whoever passes a descriptor chooses the name of its other end: none makes a program read what is not there."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../crates/sockets/src/control.rs")
+    with open(source, encoding="utf-8") as code:
+        version = re.search(r"pub const VERSION: \w+ = (\d+);", code.read()).group(1)
+    environment = {**os.environ, "LD_PRELOAD": library, "POLYPATH_SOCKETS": path}
+    environment.pop("POLYPATH_SOCKETS_START", None)
+    for board, slot in [(0, 1), (0, 0), (7, 1), (7, (1 << 20) - 1), (7, 1 << 20), (1 << 63, (1 << 32) - 1)]:
+        other, program = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        other.bind(f"\0polypath-sctp-{version}-14{9:016x}{board:016x}{slot:08x}".encode())
+        command = [sys.executable, "-c", FORGED, str(program.fileno())]
+        done = subprocess.run(
+            command, env=environment, pass_fds=[program.fileno()], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "alive\n"), (board, slot, done)
 
 
 def main():
@@ -94,6 +129,7 @@ def main():
         assert errno == number, (name, errno)
         assert len(lines) == 1 and lines[0].startswith("polypath: ") and words in lines[0], (name, lines)
     inherit(library)
+    forge(library, os.path.join(folder, "nobody"))
 
 
 if __name__ == "__main__":

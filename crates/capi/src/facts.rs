@@ -10,7 +10,7 @@ use polypath_sockets::control::Operation;
 use polypath_sockets::frame::wanted;
 
 use crate::client;
-use crate::fault::quietly;
+use crate::fault::{Outcome, quietly};
 use crate::table::{self, Sctp};
 
 /// What is posted of a socket.
@@ -64,7 +64,8 @@ fn slot(socket: Sctp) -> Option<&'static Slot> {
 }
 
 fn find(place: Place, socket: Sctp) -> Option<&'static Slot> {
-    if place.slot == 0 || place.slot as usize >= board::SLOTS {
+    // Whoever passes a descriptor chooses its name.
+    if place.board == 0 || place.slot == 0 || place.slot as usize >= board::SLOTS {
         return None;
     }
     let slots = known(place.board).or_else(|| {
@@ -78,7 +79,7 @@ fn find(place: Place, socket: Sctp) -> Option<&'static Slot> {
 
 fn known(id: u64) -> Option<*mut Slot> {
     let board = BOARDS.iter().find(|board| board.id.load(Ordering::Acquire) == id)?;
-    Some(board.slots.load(Ordering::Relaxed))
+    Some(board.slots.load(Ordering::Relaxed)).filter(|slots| !slots.is_null())
 }
 
 /// The memory that a descriptor is of.
@@ -109,7 +110,7 @@ fn keep(id: u64, slots: *mut Slot) -> Option<*mut Slot> {
             Some(slots)
         }
         None => {
-            // SAFETY: nobody knows the memory.
+            // SAFETY: no pointer into the mapping was handed out.
             unsafe { libc::munmap(slots.cast(), BOARD_BYTES) };
             None
         }
@@ -120,12 +121,19 @@ fn flag(socket: Sctp, flag: u8) -> Option<bool> {
     slot(socket).map(|slot| slot.flags.load(Ordering::Acquire) & flag != 0)
 }
 
-/// Whether peers can begin associations.
+/// Whether peers can begin associations. An error if that is not posted and the service cannot be asked.
+pub(crate) fn listens(socket: Sctp) -> Outcome<bool> {
+    match flag(socket, posted::LISTENS) {
+        Some(listens) => Ok(listens),
+        None => {
+            client::ask(Operation::IsListening, socket, (0, 0), &[]).map(|reply| reply.value != 0)
+        }
+    }
+}
+
+/// Whether peers can begin associations, as far as that is known.
 pub(crate) fn is_listening(socket: Sctp) -> bool {
-    flag(socket, posted::LISTENS).unwrap_or_else(|| {
-        let listens = client::ask(Operation::IsListening, socket, (0, 0), &[]);
-        listens.is_ok_and(|listens| listens.value != 0)
-    })
+    listens(socket).unwrap_or(false)
 }
 
 /// Whether something may come; if not, it may all the same.

@@ -76,6 +76,9 @@ impl SocketName {
         let number = |digits| u64::from_str_radix(numbers.get(digits)?, 16).ok();
         let id = number(0..16).filter(|id| *id != 0)?;
         let place = Place { board: number(16..32)?, slot: u32::try_from(number(32..40)?).ok()? };
+        if place.board == 0 && place.slot != 0 {
+            return None;
+        }
         let style = match style {
             b'1' => Style::OneToOne,
             b'n' => Style::OneToMany,
@@ -139,7 +142,10 @@ mod tests {
     fn names_of_others_are_none_of_ours() {
         let [good, no_style, zero] =
             ["140000000000000001", "x40000000000000001", "140000000000000000"]
-                .map(|rest| format!("polypath-sctp-{VERSION}-{rest}{:024x}", 7).into_bytes());
+                .map(|rest| format!("polypath-sctp-{VERSION}-{rest}{:016x}{:08x}", 7, 9));
+        let [good, no_style, zero] = [good, no_style, zero].map(String::into_bytes);
+        let no_board = format!("polypath-sctp-{VERSION}-140000000000000001{:016x}{:08x}", 0, 9);
+        assert_eq!(SocketName::decode(no_board.as_bytes()), None, "a slot of no board");
         assert!(SocketName::decode(&good).is_some() && !SocketName::is_of_other_version(&good));
         for foreign in [&b""[..], b"polypath-sctp-", &no_style, b"dbus", &zero] {
             assert_eq!(SocketName::decode(foreign), None);

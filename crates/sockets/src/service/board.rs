@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
 use rustix::fs::{
-    MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create, open,
+    MemfdFlags, Mode, OFlags, SealFlags, fchmod, fcntl_add_seals, ftruncate, memfd_create, open,
 };
 use rustix::io::pwrite;
 
@@ -77,7 +77,8 @@ impl Board {
     }
 }
 
-/// Memory whose size nobody can change, and a descriptor that it can only be read by.
+/// Memory whose size nobody can change, and a descriptor that it can only be read by: whoever has it cannot open it anew to write, unless they are the
+/// superuser or the user of the service, who can do anything to it.
 fn memory() -> std::io::Result<(OwnedFd, OwnedFd)> {
     use std::os::fd::AsRawFd;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -86,6 +87,7 @@ fn memory() -> std::io::Result<(OwnedFd, OwnedFd)> {
     fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
     let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
     let read_only = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    fchmod(&memory, Mode::empty())?;
     Ok((memory, read_only))
 }
 
@@ -111,6 +113,8 @@ mod tests {
         assert_eq!(read(place), posted.encoded());
         assert_eq!(pwrite(&theirs, &[1], 0), Err(Errno::BADF));
         assert!(ftruncate(&theirs, 0).is_err());
+        let mode = rustix::fs::fstat(&theirs).unwrap().st_mode;
+        assert_eq!(mode & 0o777, 0, "no other user can open it anew, to write");
         let other = board.take();
         assert_ne!(other, place);
         board.give_back(place);

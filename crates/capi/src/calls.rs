@@ -76,6 +76,7 @@ pub(crate) unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
         return unsafe { real::listen(fd, backlog) };
     };
     let attempt = || {
+        socket.ensure_known()?;
         let was_listening = facts::is_listening(socket);
         errors::drop_faults(socket);
         client::ask(Operation::Listen, socket, (backlog, 0), &[])?;
@@ -132,7 +133,7 @@ unsafe fn take_accepted(
     if !socket.is_one_to_one() {
         return Err(Fault(libc::EOPNOTSUPP));
     }
-    if !facts::is_listening(socket) {
+    if !facts::listens(socket)? {
         return Err(Fault(libc::EINVAL));
     }
     let mut frame = [0; polypath_sockets::frame::HEAD_BYTES];
@@ -209,7 +210,8 @@ fn end_accepting(socket: Sctp) -> Outcome<c_int> {
 /// Shuts down a one-to-one socket that is connected, or was.
 fn end_directions(socket: Sctp, directions: u32) -> Outcome<c_int> {
     ensure_connected(socket, &[], InitMessage::default()).map_err(|_| Fault(libc::ENOTCONN))?;
-    send_frame(socket.fd, &Head { value: directions, ..Head::of(Kind::Shutdown) }, &[], 0)?;
+    let head = Head { value: directions, ..Head::of(Kind::Shutdown) };
+    send_frame(socket.fd, &head, &[], libc::MSG_NOSIGNAL)?;
     if directions & shut::WRITE != 0 {
         // The service may not have read of it yet.
         socket.note_write_shut();
@@ -378,7 +380,7 @@ pub(crate) unsafe fn get_option(
     if level == IPPROTO_SCTP && is_list && reply.bytes.len() > given.len() {
         return Err(Fault(libc::ENOMEM));
     }
-    if (level, number) == (SOL_SOCKET, socket_option::ERROR) {
+    if (level, number) == (SOL_SOCKET, socket_option::ERROR) && reply.bytes != [0; 4] {
         errors::drop_faults(socket);
     }
     let got = reply.bytes.get(..room as usize).unwrap_or(&reply.bytes);

@@ -1,24 +1,34 @@
 //! What has ended an association, or an attempt to connect. The service keeps it (`SO_ERROR`); a frame in the queue wakes who reads.
 
+use libc::c_int;
 use polypath_sockets::abi::{SOL_SOCKET, socket_option};
 use polypath_sockets::control::Operation;
 use polypath_sockets::frame::{Head, Kind};
 use polypath_sockets::layout::Fields;
 
 use crate::client;
-use crate::fault::Fault;
+use crate::fault::{Fault, Outcome};
 use crate::frames::{discard, look};
 use crate::table::Sctp;
 
-/// The error that has ended an association or an attempt to connect (`SO_ERROR`), which is gone then.
-pub(crate) fn take(socket: Sctp) -> Option<Fault> {
+/// The error that has ended an association or an attempt to connect (`SO_ERROR`), if there is one; it is cleared. Fails if the service cannot be
+/// asked.
+pub(crate) fn take(socket: Sctp) -> Outcome<Option<Fault>> {
     let option = (SOL_SOCKET, socket_option::ERROR);
-    let error = client::ask(Operation::GetOption, socket, option, &[]).ok()?;
-    drop_faults(socket);
-    Fields(&error.bytes).i32(0).filter(|number| *number != 0).map(Fault)
+    let reply = client::ask(Operation::GetOption, socket, option, &[])?;
+    let error = Fields(&reply.bytes).i32(0).filter(|number| *number != 0).map(Fault);
+    if error.is_some() {
+        drop_faults(socket);
+    }
+    Ok(error)
 }
 
-/// Takes frames out of the queue that tell of an error which is told otherwise.
+/// The same, or this one if there is none, or it is not known.
+pub(crate) fn take_or(socket: Sctp, fault: c_int) -> Fault {
+    take(socket).ok().flatten().unwrap_or(Fault(fault))
+}
+
+/// Removes frames of errors from the queue, because the error is returned in another way.
 pub(crate) fn drop_faults(socket: Sctp) {
     let is_fault = |(head, _): (Head, usize)| head.kind == Kind::Fault;
     while socket.is_one_to_one()

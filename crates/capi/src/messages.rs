@@ -113,15 +113,13 @@ pub(crate) fn send(socket: Sctp, letter: &Letter, parts: &[iovec], flags: c_int)
 /// told first.
 fn ensure_taken(socket: Sctp, letter: &Letter) -> Outcome<()> {
     if socket.is_write_shut() || facts::refuses(socket) || facts::is_listening(socket) {
-        return Err(errors::take(socket).unwrap_or(Fault(libc::EPIPE)));
+        return Err(errors::take_or(socket, libc::EPIPE));
     }
-    // The association may have ended since.
-    connecting::ensure_connected(socket, &letter.peers(), letter.head.init).map_err(|fault| {
-        match fault == Fault(libc::EPIPE) {
-            true => errors::take(socket).unwrap_or(fault),
-            false => fault,
-        }
-    })
+    match connecting::ensure_connected(socket, &letter.peers(), letter.head.init) {
+        // The association may have ended since.
+        Err(Fault(libc::EPIPE)) => Err(errors::take_or(socket, libc::EPIPE)),
+        other => other,
+    }
 }
 
 /// Begins an association with the peer, unless there is one; whether it begins. This is asked once, as long as the socket loses none.

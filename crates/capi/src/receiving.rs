@@ -20,7 +20,7 @@ use crate::connecting;
 use crate::errors;
 use crate::facts;
 use crate::fault::{Fault, Outcome};
-use crate::frames::{MAX_PARTS, behind, look};
+use crate::frames::{MAX_PARTS, behind, discard, look};
 use crate::messages::PASSED_FLAGS;
 use crate::places;
 use crate::real;
@@ -198,12 +198,7 @@ unsafe fn receive_once(socket: Sctp, parts: &[iovec], flags: c_int) -> Outcome<F
         };
         match head.kind {
             Kind::Data | Kind::Notification => {}
-            // It says only that there is an error, which another call may have told by now.
-            Kind::Fault => {
-                let error = errors::take(socket);
-                errors::drop_faults(socket);
-                return error.map_or(Ok(Found::Nothing), Err);
-            }
+            Kind::Fault => return told(socket, &head),
             _ => return Err(Fault(libc::ENOTCONN)),
         }
         let whole = size + head.rest as usize;
@@ -227,6 +222,17 @@ unsafe fn receive_once(socket: Sctp, parts: &[iovec], flags: c_int) -> Outcome<F
         let ends = head.ends && place + bytes == whole;
         return Ok(Found::Message(finished(socket, head, bytes, ends)));
     }
+}
+
+/// A frame says that there is an error. Another call may have returned it by now, and the frame goes.
+fn told(socket: Sctp, frame: &Head) -> Outcome<Found> {
+    // A program that may not ask takes the frame's word for it: an abort must not look like an orderly end.
+    let error = errors::take(socket).unwrap_or_else(|_| i32::try_from(frame.value).ok().map(Fault));
+    let next = look(socket.fd, libc::MSG_DONTWAIT).ok().flatten();
+    if next.is_some_and(|(next, _)| next.kind == Kind::Fault && next.number == frame.number) {
+        discard(socket.fd);
+    }
+    error.map_or(Ok(Found::Nothing), Err)
 }
 
 /// Reads a frame that [`look`] has seen, from a place of its content on; whether it was still there. With `MSG_PEEK` it stays there. Another

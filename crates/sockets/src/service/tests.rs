@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use polypath::{AssociationConfig, Endpoint, Event};
+use polypath::{AssociationConfig, Delivery, Endpoint, Event};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
+use super::link::Outgoing;
 use super::options::{self, Options};
 use super::socket::Socket;
 use super::{Service, Settings, Style};
@@ -675,4 +676,21 @@ async fn an_attempt_that_fails_wakes_who_reads() {
     assert_eq!((told.kind, socket.take_error()), (Kind::Fault, Errno::CONNREFUSED.raw_os_error()));
     assert_eq!(socket.connected().await, Err(Errno::CONNREFUSED));
     assert_eq!(socket.take_error(), 0);
+}
+
+#[test]
+fn flags_of_a_message_are_those_of_what_is_sent() {
+    use crate::abi::flag::{SACK_IMMEDIATELY, UNORDERED};
+    for (flags, is_unordered, sack_immediately) in [
+        (0, false, false),
+        (UNORDERED, true, false),
+        (SACK_IMMEDIATELY, false, true),
+        (UNORDERED | SACK_IMMEDIATELY, true, true),
+    ] {
+        let head = Head { flags, ..Head::of(Kind::Data) };
+        let outgoing = Outgoing::new(&head, b"x"[..].into());
+        let Outgoing::Message { message, .. } = outgoing else { panic!("{outgoing:?}") };
+        let found = (message.delivery == Delivery::Unordered, message.sack_immediately);
+        assert_eq!(found, (is_unordered, sack_immediately), "{flags}");
+    }
 }

@@ -144,7 +144,10 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("socket", "`SOCK_STREAM` and `SOCK_SEQPACKET` of `AF_INET` and `AF_INET6`"),
     ("bind", ""),
     ("listen", "the backlog may be up to 4,096; one-to-many sockets have no other"),
-    ("accept", "its place in the backlog is free a moment after the call"),
+    (
+        "accept",
+        "its place in the backlog is free a moment after the call, also if the peer has gone before; in Linux it is free as soon as the peer goes",
+    ),
     ("accept4", ""),
     ("connect", ""),
     (

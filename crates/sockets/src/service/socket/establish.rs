@@ -59,11 +59,12 @@ impl Socket {
             false => MAX_BACKLOG,
         });
         self.options_changed(&state);
-        let port = state.port.clone().ok_or(Errno::INVAL)?;
+        // What held the port here would let it go without a notice.
+        let port = state.port.as_ref().map(Arc::downgrade).ok_or(Errno::INVAL)?;
         drop(state);
         self.settled.notify_waiters();
         if !accepts {
-            tokio::spawn(Arc::clone(self).accept(Arc::downgrade(&port)));
+            tokio::spawn(Arc::clone(self).accept(port));
         }
         Ok(())
     }

@@ -247,7 +247,7 @@ impl Socket {
         state.forget(link) || state.is_closed
     }
 
-    /// The same of an association that was established. Who writes to a one-to-one socket from now on is told of the error.
+    /// Like [`forget`](Self::forget), for an association that was established. From now on, writing to a one-to-one socket fails with `error`.
     pub(super) fn lose(&self, link: &Link, error: Option<Errno>) -> bool {
         let mut state = self.state();
         let was_there = state.forget(link);

@@ -1,5 +1,9 @@
 //! Whether sending faster delivers more: three rounds in a row without a quarter more mean that the path is full (section
 //! 5.3.1.2).
+//!
+//! NOTE(deviation): the draft looks at the sample with which a round begins. That one is low where a window leaves in a burst, at the
+//! pace of the bottleneck and not over a round trip: few packets had arrived when it was sent, and few since. As in Linux, every sample
+//! shows growth, and a round counts in which none did.
 
 use super::bandwidth::{Rate, percent};
 
@@ -31,13 +35,16 @@ impl FullPipe {
         self.rounds == 0
     }
 
-    /// A round begins with this rate, which the application did not limit.
-    pub(super) fn on_round(&mut self, rate: Rate) {
+    /// A sample that the application did not limit; a round `starts` with it.
+    pub(super) fn on_sample(&mut self, rate: Rate, starts: bool) {
         if self.is_full {
             return;
         }
         if rate >= percent(self.baseline, GROWTH) {
             self.restart(rate);
+            return;
+        }
+        if !starts {
             return;
         }
         self.rounds += 1;
@@ -64,10 +71,30 @@ mod tests {
             (311, true),
             (1000, true),
         ] {
-            pipe.on_round(rate);
+            pipe.on_sample(rate, true);
             assert_eq!(pipe.is_full, is_full, "{rate}");
         }
         pipe.restart(0);
         assert!(!pipe.is_full && pipe.was_full);
+    }
+
+    #[test]
+    fn any_sample_of_a_round_shows_growth() {
+        let mut pipe = FullPipe::default();
+        for (rate, starts, is_full) in [
+            (100, true, false),
+            (50, true, false),
+            (50, true, false),
+            (124, false, false),
+            (125, false, false),
+            (50, true, false),
+            (60, false, false),
+            (50, true, false),
+            (155, false, false),
+            (50, true, true),
+        ] {
+            pipe.on_sample(rate, starts);
+            assert_eq!(pipe.is_full, is_full, "{rate}");
+        }
     }
 }

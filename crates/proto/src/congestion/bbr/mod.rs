@@ -221,8 +221,8 @@ impl Bbr {
             self.latest.has_loss = false;
         }
         self.extra.on_acked(cx.now, acked.acked_bytes, self.bw, self.cwnd);
-        if self.rounds.starts && !sample.is_limited {
-            self.pipe.on_round(sample.rate);
+        if !sample.is_limited {
+            self.pipe.on_sample(sample.rate, self.rounds.starts);
         }
         let round_trip = sample.of.round_trip.into_iter().chain(acked.rtt).min();
         self.learn_path_loss(&sample.of, round_trip);

@@ -41,6 +41,11 @@ impl Pacer {
         mul_div(open, rate, 1_000_000_000).min(u128::from(u64::MAX)) as u64
     }
 
+    /// The pace of the last flush in bytes per second, 0 for none.
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate
+    }
+
     /// So many bytes were sent.
     pub(crate) fn on_sent(&mut self, bytes: u64) {
         if self.rate > 0 {

@@ -6,6 +6,8 @@
 //! long, or thin, would bring its chunk later than that one brings the whole rest. ECF compares two paths by round trips and congestion
 //! windows; here any number of paths is compared, by when a chunk arrives and what arrives elsewhere until then.
 
+use core::num::NonZeroU64;
+
 use crate::Duration;
 use crate::mechanism::blocking_estimation::{MeasuredPath, expected_rtt};
 use crate::types::NANOS_PER_SECOND;
@@ -18,6 +20,8 @@ pub(crate) struct LoadedPath {
     pub(crate) flight: u64,
     /// Time until its congestion window, or its pace, lets the next packet go.
     pub(crate) wait: Duration,
+    /// Bytes per second at which it may send, if its packets are paced.
+    pub(crate) pace: Option<NonZeroU64>,
 }
 
 impl LoadedPath {
@@ -28,12 +32,9 @@ impl LoadedPath {
 
     /// What arrives within so long after the first chunk did, and that chunk.
     fn delivers(&self, time: Duration, chunk: u64) -> u128 {
-        let most = |rate: u64| {
-            u128::from(chunk) + u128::from(rate) * u128::from(time.as_nanos()) / NANOS_PER_SECOND
-        };
         match (self.path.final_rate(), self.path.bottleneck) {
-            (Some(rate), _) => most(rate),
-            (None, Some(rate)) => most(rate).min(self.window_delivers(time, chunk)),
+            (Some(rate), _) => follows(rate, time, chunk),
+            (None, Some(rate)) => follows(rate, time, chunk).min(self.window_delivers(time, chunk)),
             (None, None) => self.window_delivers(time, chunk),
         }
     }
@@ -43,7 +44,8 @@ impl LoadedPath {
         let MeasuredPath { cwnd, srtt, .. } = self.path;
         let nanos = u128::from(time.as_nanos());
         let (cwnd, srtt) = (u128::from(cwnd), u128::from(srtt.as_nanos().max(1)));
-        let free = cwnd.saturating_sub(self.flight.into()).max(chunk.into());
+        let paced = self.pace.map_or(u128::MAX, |pace| follows(pace.get(), time, chunk));
+        let free = cwnd.saturating_sub(self.flight.into()).max(chunk.into()).min(paced);
         let (round_trips, part) = (nanos / srtt, cwnd * (nanos % srtt) / srtt);
         if !self.path.is_growing() {
             return free + cwnd * round_trips + part;
@@ -52,6 +54,11 @@ impl LoadedPath {
         let factor = 1u128 << round_trips.min(40);
         free + cwnd.saturating_mul(factor - 1) + part.saturating_mul(factor)
     }
+}
+
+/// A chunk, and what follows it at a rate within so long.
+fn follows(rate: u64, time: Duration, chunk: u64) -> u128 {
+    u128::from(chunk) + u128::from(rate) * u128::from(time.as_nanos()) / NANOS_PER_SECOND
 }
 
 /// Whether the other paths have delivered all that `remains`, this chunk included, before it would arrive on this path. A path on
@@ -99,7 +106,7 @@ mod tests {
     };
 
     const fn idle(path: MeasuredPath) -> LoadedPath {
-        LoadedPath { path, flight: 0, wait: Duration::ZERO }
+        LoadedPath { path, flight: 0, wait: Duration::ZERO, pace: None }
     }
 
     const fn with_rtt(path: MeasuredPath, ms: u64) -> MeasuredPath {
@@ -139,10 +146,21 @@ mod tests {
         }
     }
 
+    /// 15.5 ms at 100 bytes each: with the first chunk 2,550 bytes instead of a window, and then what the larger window admits.
+    #[test]
+    fn a_window_leaves_no_faster_than_its_pace() {
+        let grows = MeasuredPath { rate: None, ..QUICK };
+        let paced = LoadedPath { pace: NonZeroU64::new(100_000), ..idle(grows) };
+        let long = idle(with_rtt(QUICK, 40));
+        for (remains, waits) in [(44_550, true), (44_551, false)] {
+            assert_eq!(completes_sooner(&long, CHUNK, remains, [paced].into_iter()), waits);
+        }
+    }
+
     /// Forty chunks in flight leave the loaded path in 40 ms, and 10 of them are in a round trip.
     #[test]
     fn what_is_in_flight_comes_first() {
-        let loaded = LoadedPath { path: QUICK, flight: 40_000, wait: Duration::ZERO };
+        let loaded = LoadedPath { path: QUICK, flight: 40_000, wait: Duration::ZERO, pace: None };
         for (long_ms, waits) in [(60, false), (90, true)] {
             let long = idle(with_rtt(QUICK, long_ms));
             assert_eq!(completes_sooner(&long, CHUNK, CHUNK, [loaded].into_iter()), waits);

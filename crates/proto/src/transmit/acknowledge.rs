@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::effects::{Delivered, Effect};
 use super::peer_limit::SackSigns;
 use super::recovery::Losses;
-use super::send_path::SendPath;
+use super::send_path::{AckOrigin, SendPath};
 use super::tail::Answered;
 use super::{SendCx, Transmitter};
 use crate::config::{CwndUpdate, DataCopies, LossDelays, StaleSack};
@@ -236,6 +236,9 @@ impl Transmitter {
             Ok(SackVerdict::Stale) => {
                 let elsewhere = self.silent_paths(cx, arrival);
                 self.measure_awaited(cx, report, &elsewhere, FirstAcked::Nothing);
+                if let Some(path) = self.paths.get_mut(arrival) {
+                    path.note_dispersion(cx.now, 0, |tsn| report.covers(tsn));
+                }
                 return AckOutcome::Stale;
             }
             Err(problem) => return AckOutcome::Refused(problem),
@@ -255,7 +258,7 @@ impl Transmitter {
         let (changes, news) = (changes.as_mut_slice(), delta.paths.as_slice());
         let silence = Silence::of(report, &self.outstanding);
         let withdrawn = self.take_back(cx, report, source, &delta, &silence);
-        self.sample_rtt(cx, news, arrival, &elsewhere);
+        self.sample_rtt(cx, news, report, &elsewhere);
         let is_news_of = |news: &PathDelta| news.chunks > 0;
         let sack_news = match news.get(arrival.index()).is_some_and(is_news_of) {
             true => FirstAcked::OfItsPath,
@@ -352,7 +355,12 @@ impl Transmitter {
             if samples_rates {
                 let is_own = newly.path == arrival
                     && !elsewhere.may_have_brought(newly.path, tsn, now, newly.sent_at);
-                paths[newly.path].note_acked(now, tsn, newly, arrival, is_own);
+                let origin = match is_own {
+                    true => AckOrigin::AnsweredHere,
+                    false if paths.came_here(now, tsn, newly) => AckOrigin::CameHere,
+                    false => AckOrigin::Unknown,
+                };
+                paths[newly.path].note_acked(now, tsn, newly, arrival, origin);
             }
             if adapts {
                 paths.note_order(now, tsn, newly);
@@ -445,14 +453,17 @@ impl Transmitter {
         &mut self,
         cx: &mut SendCx<'_>,
         news: &[PathDelta],
-        arrival: PathId,
+        report: &Report<'_>,
         elsewhere: &SilentPaths,
     ) {
         let policy = cx.config.policies.rtt_sample;
+        let arrival = report.arrival;
         let took = self.way_back(arrival);
         for (path, news) in self.paths.iter_mut().zip(news) {
-            if news.flight_bytes > 0 {
-                path.note_dispersion(cx.now, news.flight_bytes, arrival == path.id);
+            if arrival == path.id {
+                path.note_dispersion(cx.now, news.flight_bytes, |tsn| report.covers(tsn));
+            } else if news.flight_bytes > 0 {
+                path.hear_elsewhere(cx.now);
             }
             let Some(chunk) = news.timed_chunk else { continue };
             let Some(tsn) = path.timed.take() else { continue };

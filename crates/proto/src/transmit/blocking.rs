@@ -140,7 +140,7 @@ impl Snapshot<'_> {
         let own = &self.tx.paths[path];
         let load = |path: &SendPath, view| {
             let flight = path.on_the_way(self.now);
-            LoadedPath { path: view, flight, wait: self.wait_for(path) }
+            LoadedPath { path: view, flight, wait: self.wait_for(path), pace: path.present_pace() }
         };
         let Some(view) = self.tx.quickest(own, self.now).map(|view| load(own, view)) else {
             return false;

@@ -64,15 +64,15 @@ impl Dispersion {
         self.train = None;
     }
 
-    /// The SACK tells of so many bytes of the path; `is_own` if it came over it.
-    pub(crate) fn on_sack(&mut self, now: Instant, bytes: u64, is_own: bool) {
+    /// The present SACK came over another path.
+    pub(crate) fn forget_newest(&mut self) {
+        self.newest = None;
+    }
+
+    /// The present SACK came over the path, and is the first over it to tell of so many bytes.
+    pub(crate) fn on_sack(&mut self, now: Instant, bytes: u64) {
         // What another path may have brought is not counted here; the peer reports it when it comes.
         let Some(newest) = self.newest.take() else { return };
-        if !is_own {
-            // What went before may have been acknowledged by this SACK.
-            self.train = None;
-            return;
-        }
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         match &mut self.train {
             Some(train) if now == train.arrived => {
@@ -131,7 +131,7 @@ mod tests {
         let mut dispersion = Dispersion::default();
         for &(sent, arrived) in pairs {
             dispersion.on_chunk_acked(at(sent), false);
-            dispersion.on_sack(at(arrived), 2000, true);
+            dispersion.on_sack(at(arrived), 2000);
         }
         dispersion
     }
@@ -172,7 +172,7 @@ mod tests {
                 [(sent, sent + 50_000), (sent + spread, sent + 50_000 + arriving)]
             {
                 dispersion.on_chunk_acked(at(sent), false);
-                dispersion.on_sack(at(arrived), 2000, true);
+                dispersion.on_sack(at(arrived), 2000);
             }
             dispersion.rate().unwrap()
         };
@@ -182,21 +182,22 @@ mod tests {
     }
 
     #[test]
-    fn a_sack_over_another_path_ends_a_train() {
+    fn a_sack_over_another_path_says_nothing_of_when_data_arrived() {
         let mut dispersion = heard(&[(0, 50_000)]);
         dispersion.on_chunk_acked(at(0), false);
-        dispersion.on_sack(at(51_000), 2000, false);
+        dispersion.forget_newest();
+        assert_eq!(dispersion.newest(), None);
         dispersion.on_chunk_acked(at(0), false);
-        dispersion.on_sack(at(52_000), 2000, true);
-        assert_eq!(dispersion.rate(), None);
+        dispersion.on_sack(at(52_000), 4000);
+        assert_eq!(dispersion.rate(), Some(2_000_000), "with those that it had acknowledged");
     }
 
     #[test]
     fn what_a_copy_brought_ends_no_train() {
         let mut dispersion = heard(&[(0, 50_000)]);
-        dispersion.on_sack(at(51_000), 2000, false);
+        dispersion.on_sack(at(51_000), 2000);
         dispersion.on_chunk_acked(at(0), false);
-        dispersion.on_sack(at(52_000), 2000, true);
+        dispersion.on_sack(at(52_000), 2000);
         assert_eq!(dispersion.rate(), Some(1_000_000));
     }
 
@@ -210,7 +211,7 @@ mod tests {
         ] {
             let mut dispersion = heard(&[(0, 50_000), (0, 52_000)]);
             dispersion.on_chunk_acked(at(0), asked);
-            dispersion.on_sack(at(252_000), last_bytes, true);
+            dispersion.on_sack(at(252_000), last_bytes);
             assert_eq!(dispersion.rate(), Some(rate), "{what}");
         }
     }

@@ -26,6 +26,7 @@ mod fill;
 mod flight;
 mod forward_tsn;
 mod guard;
+mod known_early;
 pub(crate) mod lanes;
 mod late;
 mod left_behind;

@@ -9,6 +9,7 @@ mod takeover;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::num::NonZeroU64;
 use core::ops::{Index, IndexMut};
 
 use smallvec::SmallVec;
@@ -34,6 +35,7 @@ use crate::types::{Lazy, PathSet, PathTimes, UserDataChunk};
 use crate::{Duration, Instant, PathId, Probe, ProbeEvent, Tsn};
 use arrivals::Arrivals;
 use counters::SendCounters;
+pub(crate) use feedback::AckOrigin;
 use feedback::Feedback;
 use record::SendRecord;
 
@@ -277,6 +279,11 @@ impl SendPath {
     #[cfg(test)]
     pub(crate) fn pacer(&self) -> Pacer {
         self.spread.as_ref().map_or_else(Pacer::default, |spread| spread.pacer)
+    }
+
+    /// Bytes per second at which its packets leave, if they are paced.
+    pub(crate) fn present_pace(&self) -> Option<NonZeroU64> {
+        self.spread.as_ref().and_then(|spread| NonZeroU64::new(spread.pacer.rate()))
     }
 
     /// Whether the pace, and not the window, kept it from sending more.

@@ -31,6 +31,13 @@ impl SendPaths {
         }
     }
 
+    /// Whether an acknowledged chunk came over its path, whatever path the SACK took: there is no copy, or none that can be what arrived.
+    #[inline]
+    pub(super) fn came_here(&self, now: Instant, tsn: Tsn, newly: &Newly) -> bool {
+        !newly.history.contains(History::COPIED)
+            || newly.transmissions == 1 && self.is_no_copy(now, tsn, newly.path)
+    }
+
     /// Whether a copied chunk of this path was acknowledged too soon for that to answer its copy.
     #[inline(never)]
     fn is_no_copy(&self, now: Instant, tsn: Tsn, path: PathId) -> bool {

@@ -6,12 +6,24 @@ use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousL
 use crate::probe::TransmissionCause;
 use crate::transmit::backlog::Backlog;
 use crate::transmit::dispersion::Dispersion;
+use crate::transmit::known_early::KnownEarly;
 use crate::transmit::left_behind::LeftBehind;
 use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::originals::Originals;
 use crate::transmit::outstanding::{History, Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::{RateSampler, SackArrival};
 use crate::{Instant, PathId, Tsn};
+
+/// What brought a chunk that a SACK acknowledges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AckOrigin {
+    /// Its own path, over which the SACK came as well.
+    AnsweredHere,
+    /// Its own path. The SACK came over another one, or answers something else there.
+    CameHere,
+    /// That, or the path of a copy.
+    Unknown,
+}
 
 /// State of one path.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +35,7 @@ pub(super) struct Feedback {
     pub(super) backlog: Backlog,
     left_behind: LeftBehind,
     originals: Originals,
+    known_early: KnownEarly,
     /// Bytes that the present SACK acknowledges, and that may have come over another path.
     elsewhere: u64,
     /// Of copied chunks that it acknowledges over another path: bytes that count for the cwnd of this one.
@@ -33,6 +46,7 @@ impl Feedback {
     /// Forgets what is kept by TSN.
     pub(super) fn forget_tsns(&mut self) {
         self.originals.clear();
+        self.known_early.clear();
     }
 
     /// Of a path that carries data already, of which nothing was noted.
@@ -42,8 +56,7 @@ impl Feedback {
 }
 
 impl SendPath {
-    /// A chunk is acknowledged; `is_own` if the SACK came over this path, and answers what arrived there. Otherwise, a chunk that also
-    /// went over another path may have come from that one.
+    /// A chunk is acknowledged.
     #[inline]
     pub(crate) fn note_acked(
         &mut self,
@@ -51,16 +64,17 @@ impl SendPath {
         tsn: Tsn,
         newly: &Newly,
         arrival: PathId,
-        is_own: bool,
+        origin: AckOrigin,
     ) {
         let Some(feedback) = &mut self.feedback else { return };
-        if is_own {
+        if origin == AckOrigin::AnsweredHere {
             feedback.left_behind.on_acked(newly.sent_at);
         }
         let in_flight = if newly.was_in_flight { u64::from(newly.flight_bytes) } else { 0 };
-        if newly.history.contains(History::COPIED) && !is_own {
+        let over_another = arrival != self.id;
+        if origin == AckOrigin::Unknown {
             feedback.elsewhere += in_flight;
-            if arrival != self.id {
+            if over_another {
                 if !newly.history.intersects(History::CREDITED | History::RESCHEDULED) {
                     feedback.credited_elsewhere += u64::from(newly.flight_bytes);
                 }
@@ -70,8 +84,11 @@ impl SendPath {
             }
         } else {
             feedback.rates.on_delivered(newly.sent_at, in_flight);
+            if over_another {
+                feedback.known_early.on_acked(tsn, newly);
+            }
         }
-        if newly.transmissions == 1 && (is_own || !newly.history.contains(History::COPIED)) {
+        if newly.transmissions == 1 && origin != AckOrigin::Unknown {
             feedback.rates.on_chunk_acked(newly.sent_at);
             feedback.dispersion.on_chunk_acked(newly.sent_at, newly.asked_for_sack);
         }
@@ -133,18 +150,45 @@ impl SendPath {
         (core::mem::take(&mut self.lost_bytes).into(), sample)
     }
 
-    /// A SACK acknowledges so many bytes of the path; `is_own` if it came over it.
+    /// A SACK over another path acknowledges data of this one.
     #[inline]
-    pub(crate) fn note_dispersion(&mut self, now: Instant, bytes: u64, is_own: bool) {
-        let Some(feedback) = &mut self.feedback else { return };
-        if let (Some(sent_at), Some(spread)) = (feedback.dispersion.newest(), &mut self.spread) {
-            spread.buffer_pace.on_answer(now.since(sent_at));
+    pub(crate) fn hear_elsewhere(&mut self, now: Instant) {
+        self.note_answer(now);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.dispersion.forget_newest();
         }
-        if feedback.dispersion.newest().is_none() && bytes > feedback.elsewhere {
-            // It acknowledges retransmitted chunks, which tell nothing, and no duplicates will.
+    }
+
+    /// A SACK over the path acknowledges so many bytes that no SACK did before, and may cover others that one over another path did.
+    #[inline]
+    pub(crate) fn note_dispersion(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        covers: impl Fn(Tsn) -> bool,
+    ) {
+        self.note_answer(now);
+        let Some(feedback) = &mut self.feedback else { return };
+        // Some are retransmitted chunks, which tell nothing, and no duplicates will.
+        let is_unclear = feedback.dispersion.newest().is_none() && bytes > feedback.elsewhere;
+        let confirmed = feedback.known_early.on_sack(covers);
+        if is_unclear || confirmed.may_be_more {
             feedback.dispersion.end_train();
         }
-        feedback.dispersion.on_sack(now, bytes, is_own);
+        if let Some(sent_at) = confirmed.newest {
+            feedback.dispersion.on_chunk_acked(sent_at, false);
+        }
+        feedback.dispersion.on_sack(now, bytes + confirmed.bytes);
+    }
+
+    /// The present SACK tells how long the newest chunk took that it acknowledges.
+    #[inline]
+    fn note_answer(&mut self, now: Instant) {
+        if let (Some(feedback), Some(spread)) = (&self.feedback, &mut self.spread)
+            && let Some(sent_at) = feedback.dispersion.newest()
+        {
+            spread.buffer_pace.on_answer(now.since(sent_at));
+        }
     }
 
     /// A SACK over the path reports duplicates: some may be first transmissions whose copies came first.
@@ -159,7 +203,7 @@ impl SendPath {
                 feedback.dispersion.end_train();
             }
             feedback.dispersion.on_chunk_acked(reported.sent_at, true);
-            feedback.dispersion.on_sack(now, reported.bytes, true);
+            feedback.dispersion.on_sack(now, reported.bytes);
         }
     }
 

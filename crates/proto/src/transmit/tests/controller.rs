@@ -19,6 +19,7 @@ use crate::congestion::{
 };
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::repair::COMPARED_BYTES;
+use crate::mechanism::copies::CopyAnswer;
 use crate::probe::TransmissionCause::FastRetransmission;
 use crate::transmit::outstanding::History;
 use crate::transmit::recovery::Losses;
@@ -237,6 +238,25 @@ fn what_a_copy_may_have_brought_is_no_delivery_of_the_path() {
         bench.sack(&Answer::of(2).over(over));
         let acked = acks(&told);
         assert_eq!((acked[0].acked_bytes, acked[0].flight_after), (delivered, 0), "{what}");
+    }
+}
+
+/// The same, and the copy was sent just before: it takes half a round trip of 40 ms at least until it arrives.
+#[test]
+fn what_a_copy_cannot_have_brought_yet_is_a_delivery_of_the_path() {
+    for (after_ms, delivered) in [(19, 2 * CHUNK), (21, CHUNK)] {
+        let (mut bench, told) = bench(|_| {});
+        bench.shape(1, 9, 9, 40);
+        bench.place(&[0, 0]);
+        bench.wait(50);
+        let now = bench.now;
+        bench.tx.outstanding.get_mut(tsn(0)).history |= History::COPIED;
+        let copies = &mut bench.path(1).spread_mut().copies;
+        copies.on_sent(now, tsn(0), CHUNK as u32, 1_000_000, CopyAnswer::Nothing);
+        bench.wait(after_ms);
+        bench.sack(&Answer::of(2).over(1));
+        let acked = acks(&told);
+        assert_eq!((acked[0].acked_bytes, acked[0].flight_after), (delivered, 0), "{after_ms} ms");
     }
 }
 

@@ -532,3 +532,30 @@ fn reports_that_leave_something_out_measure_no_rate() {
         assert_eq!(bench.path(1).bottleneck_rate(), None, "{what}");
     }
 }
+
+/// Four chunks on a long path without copies, which a SACK over the short path acknowledges. Those over their own path come later, and say
+/// nothing new.
+#[test]
+fn sacks_that_say_nothing_new_tell_how_fast_their_path_delivers() {
+    for (what, first, rate) in [
+        ("all is known already", Answer::of(4), Some(CHUNK * 1000 / 12)),
+        ("nothing is", Answer::of(0), Some(CHUNK * 1000 / 12)),
+        ("only the first two", Answer::of(2), Some(CHUNK * 1000 / 12)),
+    ] {
+        let mut bench = proven(100, |config| {
+            config.policies.congestion = crate::config::CongestionAlgorithm::Cubic;
+            config.policies.tail_reinjection = crate::config::TailReinjection::Off;
+            config.policies.data_copies = DataCopies::Off;
+            config.policies.pacing = crate::config::Pacing::Off;
+        });
+        bench.place(&[1; 4]);
+        bench.wait(90);
+        bench.sack(&first);
+        assert_eq!(bench.path(1).bottleneck_rate(), None, "{what}");
+        for chunks in 1..=4 {
+            bench.wait(12);
+            bench.hear(&Answer::of(chunks).over(1));
+        }
+        assert_eq!(bench.path(1).bottleneck_rate(), rate, "{what}");
+    }
+}

@@ -64,6 +64,9 @@ pub enum Operation {
     CheckSize = 16,
     /// Where the socket is posted, and with it all others ([`board`](crate::board)). The descriptor comes with the answer.
     Board = 17,
+    /// `shutdown` behind what lies in the descriptor, where that has no room for a frame that says so: `first` is the
+    /// [direction](crate::frame::shut).
+    Shutdown = 18,
 }
 
 impl Operation {
@@ -87,6 +90,7 @@ impl Operation {
             Outlook,
             CheckSize,
             Board,
+            Shutdown,
         ]
         .into_iter()
         .find(|operation| *operation as u8 == number)

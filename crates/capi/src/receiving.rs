@@ -77,11 +77,17 @@ pub(crate) unsafe fn receive_if_connected(
                 return Err(alone);
             }
         }
+        // What was there, another reader may take, and then nothing more may come.
+        let hurries = may_be_alone && waits() && !is_empty();
+        let flags = flags | if hurries { libc::MSG_DONTWAIT } else { 0 };
         // SAFETY: the caller vouches for the buffers.
-        let received = match unsafe { receive_once(socket, parts, flags) }? {
-            Found::Nothing => continue,
-            Found::End => None,
-            Found::Message(received) => Some(received),
+        let received = match unsafe { receive_once(socket, parts, flags) } {
+            Err(Fault(libc::EAGAIN)) if hurries => continue,
+            found => match found? {
+                Found::Nothing => continue,
+                Found::End => None,
+                Found::Message(received) => Some(received),
+            },
         };
         let is_over = received.is_none() && !socket.is_read_shut() && waits();
         if is_over && outlook(socket, true) == Some(outlook::ALONE) {

@@ -189,6 +189,7 @@ static void connect_pair(struct end *client, struct end *server)
     usrsctp_register_address(server);
     struct socket *listener = new_socket(server);
     struct socket *socket = new_socket(client);
+    CHECK(usrsctp_listen(listener, 0) == 0 && usrsctp_listen(listener, 1) == 0 && usrsctp_listen(listener, 0) == 0);
     CHECK(usrsctp_listen(listener, 1) == 0);
     struct sockaddr_conn peer = at(client);
     CHECK(usrsctp_connect(socket, (struct sockaddr *)&peer, sizeof peer) == -1 && errno == EINPROGRESS);

@@ -84,6 +84,7 @@ wait_for "$work/python" "listening"
 
 say "== services that end, and services of other versions"
 "${with[@]}" python3 tests/sockets/again.py "$port"
+"${with[@]}" python3 tests/sockets/boards.py
 python3 tests/sockets/versions.py "$work/root/lib/libpolypath.so.0" "$work"
 
 say "== sandboxes"

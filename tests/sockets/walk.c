@@ -1733,6 +1733,34 @@ static void attempts_that_fail(void)
     CHECK(error_of(fd) == 0 && ready(fd, POLLIN, 0) == 0);
     FAILS(recv(fd, buffer, sizeof buffer, 0), ENOTCONN);
 
+    /* All who read hear of it: one gets the error, as in Linux. */
+    int told = 0, alone = 0, status;
+    stop_waiting(fd, 1);
+    FAILS(connect(fd, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
+    stop_waiting(fd, 0);
+    for (int i = 0; i < 4; i++) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0)
+            _exit(recv(fd, buffer, sizeof buffer, 0) < 0 ? errno : 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        CHECK(wait(&status) > 0 && WIFEXITED(status));
+        told += WEXITSTATUS(status) == ETIMEDOUT;
+        alone += WEXITSTATUS(status) == ENOTCONN;
+    }
+    CHECK(told == 1 && alone == 3);
+    /* They wait as long as they are told to. */
+    struct timeval limit = {.tv_usec = 1000}, none = {0};
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
+    stop_waiting(fd, 1);
+    FAILS(connect(fd, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
+    stop_waiting(fd, 0);
+    while (recv(fd, buffer, sizeof buffer, 0) < 0 && errno == EAGAIN)
+        told++;
+    CHECK(errno == ETIMEDOUT && told > 1);
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none) == 0);
+
     CHECK(setsockopt(fd, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &usual, sizeof usual) == 0);
     stop_waiting(fd, 1);
     FAILS(connect(fd, (struct sockaddr *)&address, sizeof address), EINPROGRESS);
@@ -1908,6 +1936,64 @@ static void ends_of_listening(void)
     close(gates[0]);
     close(gates[1]);
     close(server);
+
+    /* Who waits when the socket stops can be accepted when it listens again, and is in nobody's way when it is connected instead. */
+    int other = listener(1);
+    for (int connects = 0; connects < 2; connects++) {
+        server = listener(2);
+        for (int i = 0; i < 2; i++)
+            clients[i] = connected(port_of(server));
+        CHECK(ready(server, POLLIN, -1) == POLLIN && listen(server, 0) == 0);
+        FAILS(accept(server, NULL, NULL), EINVAL);
+        FAILS(recv(server, buffer, sizeof buffer, 0), ENOTCONN);
+        if (connects) {
+            struct sockaddr_in address = at("127.0.0.1", port_of(other));
+            CHECK(connect(server, (struct sockaddr *)&address, sizeof address) == 0);
+            CHECK(ready(server, POLLIN, 0) == 0);
+            FAILS(recv(server, buffer, sizeof buffer, MSG_DONTWAIT), EAGAIN);
+            CHECK((accepted = accept(other, NULL, NULL)) >= 0 && send(accepted, "x", 1, 0) == 1);
+            CHECK(recv(server, buffer, sizeof buffer, 0) == 1);
+            for (int i = 0; i < 2; i++)
+                CHECK(recv(clients[i], buffer, sizeof buffer, 0) == 0);
+        } else {
+            CHECK(listen(server, 1) == 0 && (accepted = accept(server, NULL, NULL)) >= 0);
+            CHECK(send(clients[0], "x", 1, 0) == 1 && recv(accepted, buffer, sizeof buffer, 0) == 1);
+        }
+        close(accepted);
+        for (int i = 0; i < 2; i++)
+            close(clients[i]);
+        close(server);
+    }
+    close(other);
+}
+
+/* A shutdown waits for nothing, and comes behind what was sent before. */
+static void shutdown_of_a_full_descriptor(void)
+{
+    step = "shutdown of a full descriptor";
+    static char block[8192];
+    int server = listener(1), client = connected(port_of(server)), accepted = accept(server, NULL, NULL), sent = 0, got = 0;
+    CHECK(accepted >= 0);
+    stop_waiting(client, 1);
+    do {
+        while (send(client, block, sizeof block, 0) == sizeof block)
+            sent++;
+        CHECK(errno == EAGAIN);
+        while (send(client, block, 1, 0) == 1)
+            sent++;
+        CHECK(errno == EAGAIN);
+    } while (ready(client, POLLOUT, 300) & POLLOUT);
+    /* What can be written may have room before poll says so. */
+    while (send(client, block, 1, 0) == 1)
+        sent++;
+    CHECK(errno == EAGAIN && shutdown(client, SHUT_WR) == 0);
+    FAILS(send(client, "x", 1, 0), EPIPE);
+    while (recv(accepted, block, sizeof block, 0) > 0)
+        got++;
+    CHECK(got == sent);
+    close(accepted);
+    close(client);
+    close(server);
 }
 
 /* The last item of ancillary data needs no room behind it, and one that is cut says so. */
@@ -1979,6 +2065,7 @@ int main(int count, char **arguments)
     sockets_after_the_end();
     many_sockets_after_the_end();
     ends_of_listening();
+    shutdown_of_a_full_descriptor();
     room_for_ancillary_data();
     processes(arguments[0]);
     puts("walk: the sockets API behaves as it should");

@@ -211,7 +211,10 @@ fn end_accepting(socket: Sctp) -> Outcome<c_int> {
 fn end_directions(socket: Sctp, directions: u32) -> Outcome<c_int> {
     ensure_connected(socket, &[], InitMessage::default()).map_err(|_| Fault(libc::ENOTCONN))?;
     let head = Head { value: directions, ..Head::of(Kind::Shutdown) };
-    send_frame(socket.fd, &head, &[], libc::MSG_NOSIGNAL)?;
+    match send_frame(socket.fd, &head, &[], libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) {
+        Err(Fault(libc::EAGAIN)) => end_behind(socket, &head)?,
+        sent => sent?,
+    }
     if directions & shut::WRITE != 0 {
         // The service may not have read of it yet.
         socket.note_write_shut();
@@ -223,6 +226,23 @@ fn end_directions(socket: Sctp, directions: u32) -> Outcome<c_int> {
         unsafe { real::shutdown(socket.fd, libc::SHUT_RD) };
     }
     Ok(0)
+}
+
+/// The same where the descriptor is full of messages, which come first. As in Linux, that waits for none of them, unless the program may not ask.
+fn end_behind(socket: Sctp, head: &Head) -> Outcome<()> {
+    let directions = head.value.cast_signed();
+    if client::ask(Operation::Shutdown, socket, (directions, 0), &[]).is_ok() {
+        return Ok(());
+    }
+    loop {
+        let mut entry = libc::pollfd { fd: socket.fd, events: libc::POLLOUT, revents: 0 };
+        // SAFETY: there is one entry.
+        unsafe { libc::poll(&raw mut entry, 1, -1) };
+        match send_frame(socket.fd, head, &[], libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) {
+            Err(Fault(libc::EAGAIN)) => {}
+            sent => return sent,
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

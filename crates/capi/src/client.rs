@@ -167,22 +167,52 @@ pub(crate) fn ask(
 /// is asked.
 pub(crate) fn board(socket: Sctp) -> Option<OwnedFd> {
     let place = Place::of(socket);
-    let mut stream = match place {
-        Place::Process => stack::reach().ok()?,
-        Place::Service => {
-            let stream = reach(&service()).ok()?;
-            let theirs = user_of(&stream).ok()?;
-            // SAFETY: it only gives a number.
-            let own = unsafe { libc::geteuid() };
-            is_trusted(theirs, own, named_service().is_some()).then_some(stream)?
-        }
-    };
+    let mut stream = silently_reached(place)?;
     let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC, place };
     let request = Request::new(Operation::Board, socket.id);
     let (reply, fd) = question(&mut stream, &request, passing).ok()?;
     // SAFETY: the descriptor is new, and nobody else's.
     let fd = fd.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
     fd.filter(|_| reply.value == 0)
+}
+
+/// A connection to where a stack is, if it can be had, and is trusted. Says nothing on standard error.
+fn silently_reached(place: Place) -> Option<UnixStream> {
+    match place {
+        Place::Process => stack::reach().ok(),
+        Place::Service => {
+            let stream = reach(&service()).ok()?;
+            let theirs = user_of(&stream).ok()?;
+            // SAFETY: it only gives a number.
+            let own = unsafe { libc::geteuid() };
+            is_trusted(theirs, own, named_service().is_some()).then_some(stream)
+        }
+    }
+}
+
+/// Waits until no attempt to connect is under way, as a call waits that receives: no longer than `SO_RCVTIMEO` says, and no longer than until a
+/// signal comes that ends such calls.
+pub(crate) fn settle(socket: Sctp) -> Outcome<()> {
+    let stream = silently_reached(Place::of(socket)).ok_or(Fault(libc::ENETDOWN))?;
+    let (from, to, option) = (socket.fd, stream.as_raw_fd(), libc::SO_RCVTIMEO);
+    let mut limit = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut length = size_of::<libc::timeval>() as libc::socklen_t;
+    let place = (&raw mut limit).cast();
+    // SAFETY: the structure and its length live longer than the calls.
+    unsafe {
+        real::getsockopt(from, libc::SOL_SOCKET, option, place, &raw mut length);
+        real::setsockopt(to, libc::SOL_SOCKET, option, place, length);
+    }
+    let request = Request::new(Operation::Settle, socket.id).encoded();
+    write(&stream, &request, None)
+        .map_err(|error| Fault(error.raw_os_error().unwrap_or(libc::ENETDOWN)))?;
+    let mut byte = 0_u8;
+    // SAFETY: the buffer has a byte.
+    match unsafe { real::recv(to, (&raw mut byte).cast(), 1, 0) } {
+        1.. => Ok(()),
+        0 => Err(Fault(libc::ENETDOWN)),
+        _ => Err(Fault::last()),
+    }
 }
 
 /// Opens a socket of a family and a type. `flags` are `SOCK_CLOEXEC` and `SOCK_NONBLOCK`.

@@ -23,6 +23,7 @@ pub(crate) fn begin(socket: Sctp, peer: &[SocketAddr], init: InitMessage) -> Out
     errors::drop_faults(socket);
     let reply = client::ask(Operation::Connect, socket, (0, waits.into()), &request(peer, init));
     let reply = reply.inspect_err(|_| errors::drop_faults(socket))?;
+    errors::drop_waiting(socket);
     if waits {
         return Ok(reply.value);
     }

@@ -6,7 +6,7 @@ use crate::fork;
 use crate::peers;
 use crate::places;
 use crate::real;
-use crate::receiving;
+use crate::rests;
 use crate::table::{self, Sctp};
 
 /// Flag of `close_range`: the descriptors are closed on `exec` only.
@@ -16,10 +16,11 @@ const ON_EXEC: c_int = libc::CLOSE_RANGE_CLOEXEC as c_int;
 fn release(fd: c_int) {
     let Some(socket) = Sctp::of(fd).filter(|_| !fork::is_borrowed()) else { return };
     table::forget(fd);
-    receiving::drop_rest(fd);
-    if (places::has(socket.id) || peers::has(socket.id)) && !table::has(socket.id) {
+    let is_known = places::has(socket.id) || peers::has(socket.id) || rests::has(socket.id);
+    if is_known && !table::has(socket.id) {
         places::forget(socket.id);
         peers::forget(socket.id);
+        rests::forget(socket.id);
     }
 }
 

@@ -8,7 +8,8 @@ use polypath_sockets::layout::Fields;
 
 use crate::client;
 use crate::fault::{Fault, Outcome};
-use crate::frames::{discard, look};
+use crate::frames::look;
+use crate::rests;
 use crate::table::Sctp;
 
 /// The error that has ended an association or an attempt to connect (`SO_ERROR`), if there is one; it is cleared. Fails if the service cannot be
@@ -30,10 +31,18 @@ pub(crate) fn take_or(socket: Sctp, fault: c_int) -> Fault {
 
 /// Removes frames of errors from the queue, because the error is returned in another way.
 pub(crate) fn drop_faults(socket: Sctp) {
-    let is_fault = |(head, _): (Head, usize)| head.kind == Kind::Fault;
-    while socket.is_one_to_one()
-        && look(socket.fd, libc::MSG_DONTWAIT).ok().flatten().is_some_and(is_fault)
-    {
-        discard(socket.fd);
+    drop_frames(socket, Kind::Fault);
+}
+
+/// Removes frames of peers that wait to be accepted from the queue of a socket that listens no more, and cannot any more.
+pub(crate) fn drop_waiting(socket: Sctp) {
+    drop_frames(socket, Kind::Accepted);
+}
+
+fn drop_frames(socket: Sctp, kind: Kind) {
+    let is_next = |(head, _): &(Head, usize)| socket.is_one_to_one() && head.kind == kind;
+    let next = || look(socket.fd, libc::MSG_DONTWAIT).ok().flatten().filter(is_next);
+    while let Some((head, _)) = next() {
+        rests::discard(socket, head.number);
     }
 }

@@ -3,9 +3,9 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use polypath_sockets::board::{self, BOARD_BYTES, Place, SLOT_BYTES, posted};
+use polypath_sockets::board::{self, BOARD_BYTES, Place, Posted, SLOT_BYTES, posted};
 use polypath_sockets::control::Operation;
 use polypath_sockets::frame::wanted;
 
@@ -16,18 +16,28 @@ use crate::table::{self, Sctp};
 /// What is posted of a socket.
 #[repr(C)]
 pub(crate) struct Slot {
-    flags: AtomicU8,
-    wanted: AtomicU8,
-    unused: [u8; 2],
-    ended: AtomicU32,
+    facts: AtomicU64,
+    seal: AtomicU64,
 }
 
 const _: () = assert!(
     size_of::<Slot>() == SLOT_BYTES
-        && std::mem::offset_of!(Slot, flags) == board::FLAGS_OFFSET
-        && std::mem::offset_of!(Slot, wanted) == board::WANTED_OFFSET
-        && std::mem::offset_of!(Slot, ended) == board::ENDED_OFFSET
+        && std::mem::offset_of!(Slot, facts) == board::FACTS_OFFSET
+        && std::mem::offset_of!(Slot, seal) == board::SEAL_OFFSET
 );
+
+/// How often a slot is looked at that may be being written.
+const LOOKS: usize = 4;
+
+impl Slot {
+    /// What it says of this socket; `None` if it is another socket's, or is still being written.
+    fn of(&self, socket: u64) -> Option<Posted> {
+        (0..LOOKS).find_map(|_| {
+            let words = (self.facts.load(Ordering::Acquire), self.seal.load(Ordering::Acquire));
+            Posted::decode(words, socket)
+        })
+    }
+}
 
 /// A board that this process reads, for as long as it runs.
 struct Known {
@@ -36,31 +46,35 @@ struct Known {
 }
 
 /// The boards: of the service, of those before it that have ended, and of the stack in this process.
-static BOARDS: [Known; 16] =
-    [const { Known { id: AtomicU64::new(0), slots: AtomicPtr::new(null_mut()) } }; 16];
+static BOARDS: [Known; 64] =
+    [const { Known { id: AtomicU64::new(0), slots: AtomicPtr::new(null_mut()) } }; 64];
 
 /// Learns where a new socket is posted, as long as the program may ask for that.
 pub(crate) fn look(socket: Sctp) {
-    quietly(|| slot(socket));
+    quietly(|| known_of(socket));
 }
 
 /// What is posted of a socket, if that can be had.
-fn slot(socket: Sctp) -> Option<&'static Slot> {
-    match table::slot(socket.fd) {
+fn known_of(socket: Sctp) -> Option<Posted> {
+    let noted = match table::slot(socket.fd) {
         table::Posting::Slot(slot) => {
             // SAFETY: the memory stays, has this layout, and is only read here; others write it, which atomic types allow for.
-            Some(unsafe { &*slot.cast::<Slot>() })
+            let slot = unsafe { &*slot.cast::<Slot>() };
+            match slot.of(socket.id) {
+                Some(posted) => return Some(posted),
+                // The socket has ended there, or the place was noted of another socket that had the descriptor before.
+                None => Some(slot),
+            }
         }
-        table::Posting::None => None,
-        table::Posting::Unknown => {
-            let found = table::place(socket.fd).and_then(|place| find(place, socket));
-            table::note_slot(
-                socket.fd,
-                found.map_or(null_mut(), |slot| std::ptr::from_ref(slot).cast_mut().cast()),
-            );
-            found
-        }
+        table::Posting::None => return None,
+        table::Posting::Unknown => None,
+    };
+    let found = table::place(socket.fd).and_then(|place| find(place, socket));
+    if noted.is_none_or(|noted| !found.is_some_and(|found| std::ptr::eq(found, noted))) {
+        let slot = found.map_or(null_mut(), |slot| std::ptr::from_ref(slot).cast_mut().cast());
+        table::note_slot(socket, slot);
     }
+    found?.of(socket.id)
 }
 
 fn find(place: Place, socket: Sctp) -> Option<&'static Slot> {
@@ -70,7 +84,7 @@ fn find(place: Place, socket: Sctp) -> Option<&'static Slot> {
     }
     let slots = known(place.board).or_else(|| {
         // It is that of the service which runs now, unless the socket's one has ended.
-        let slots = mapped(&client::board(socket)?)?;
+        let slots = mapped(&client::board(socket)?, place.board)?;
         keep(place.board, slots)
     })?;
     // SAFETY: the memory has so many slots, and stays.
@@ -82,8 +96,9 @@ fn known(id: u64) -> Option<*mut Slot> {
     Some(board.slots.load(Ordering::Relaxed)).filter(|slots| !slots.is_null())
 }
 
-/// The memory that a descriptor is of.
-fn mapped(memory: &OwnedFd) -> Option<*mut Slot> {
+/// The memory that a descriptor is of, if it is the board with this number: only so many have room here, and whoever passes a descriptor chooses the
+/// number in its name.
+fn mapped(memory: &OwnedFd, id: u64) -> Option<*mut Slot> {
     let fd = memory.as_raw_fd();
     // SAFETY: all zero is a description, which the call fills.
     let mut about: libc::stat = unsafe { std::mem::zeroed() };
@@ -97,7 +112,17 @@ fn mapped(memory: &OwnedFd) -> Option<*mut Slot> {
         }
         libc::mmap(null_mut(), BOARD_BYTES, libc::PROT_READ, libc::MAP_SHARED, fd, 0)
     };
-    (slots != libc::MAP_FAILED).then_some(slots.cast())
+    if slots == libc::MAP_FAILED {
+        return None;
+    }
+    let slots = slots.cast::<Slot>();
+    // SAFETY: the memory was mapped, and has more than one slot.
+    if unsafe { &*slots }.of(id).is_none() {
+        // SAFETY: no pointer into the mapping was handed out.
+        unsafe { libc::munmap(slots.cast(), BOARD_BYTES) };
+        return None;
+    }
+    Some(slots)
 }
 
 /// Keeps a board, if there is room; another thread may have it, too.
@@ -118,7 +143,7 @@ fn keep(id: u64, slots: *mut Slot) -> Option<*mut Slot> {
 }
 
 fn flag(socket: Sctp, flag: u8) -> Option<bool> {
-    slot(socket).map(|slot| slot.flags.load(Ordering::Acquire) & flag != 0)
+    known_of(socket).map(|posted| posted.flags & flag != 0)
 }
 
 /// Whether peers can begin associations. An error if that is not posted and the service cannot be asked.
@@ -153,7 +178,7 @@ pub(crate) fn is_connected(socket: Sctp) -> bool {
 
 /// Ancillary data that goes with what is received, also with what has been delivered already.
 pub(crate) fn wanted(socket: Sctp) -> Option<u8> {
-    slot(socket).map(|slot| slot.wanted.load(Ordering::Acquire))
+    known_of(socket).map(|posted| posted.wanted)
 }
 
 /// Whether messages may have to fit into a packet.
@@ -163,5 +188,5 @@ pub(crate) fn may_be_unfragmented(socket: Sctp) -> bool {
 
 /// How many associations the socket has lost so far.
 pub(crate) fn ended(socket: Sctp) -> Option<u32> {
-    slot(socket).map(|slot| slot.ended.load(Ordering::Acquire))
+    known_of(socket).map(|posted| posted.ended)
 }

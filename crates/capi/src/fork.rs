@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use crate::{peers, places, receiving};
+use crate::{peers, places, rests};
 
 /// The process that this memory belongs to; 0 before it is known.
 static OWNER: AtomicI32 = AtomicI32::new(0);
@@ -23,7 +23,7 @@ fn process() -> i32 {
 
 /// What a thread holds while it forks: a child in which another thread held one of these would wait for it forever.
 type Guards = (
-    MutexGuard<'static, receiving::Rests>,
+    MutexGuard<'static, rests::Rests>,
     MutexGuard<'static, places::Places>,
     MutexGuard<'static, peers::Peers>,
 );
@@ -36,7 +36,7 @@ unsafe impl Sync for Held {}
 static HELD: Held = Held(UnsafeCell::new(None));
 
 extern "C" fn before() {
-    let guards = (receiving::rests(), places::places(), peers::peers());
+    let guards = (rests::rests(), places::places(), peers::peers());
     // SAFETY: this thread has the locks, and with them the cell.
     unsafe { *HELD.0.get() = Some(guards) };
 }

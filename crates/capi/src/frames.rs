@@ -1,7 +1,7 @@
 //! Frames as they go through a descriptor.
 
-use std::mem::size_of;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use libc::{c_int, iovec, msghdr};
 use polypath_sockets::annex;
@@ -149,9 +149,36 @@ pub(crate) fn look(fd: c_int, flags: c_int) -> Outcome<Option<(Head, usize)>> {
     }
 }
 
-/// Takes the next frame out of the queue, whatever it says.
-pub(crate) fn discard(fd: c_int) {
-    let mut byte = 0_u8;
-    // SAFETY: the buffer has a byte.
-    unsafe { real::recv(fd, (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
+/// Receives a frame without waiting, and the descriptor that comes with it.
+///
+/// # Safety
+///
+/// The parts must be writable.
+pub(crate) unsafe fn receive_parts(
+    fd: c_int,
+    parts: &[iovec],
+    flags: c_int,
+) -> Outcome<(usize, Option<OwnedFd>)> {
+    // Room for one descriptor, aligned as a header has to be.
+    let mut control = MaybeUninit::<[u64; 4]>::zeroed();
+    // SAFETY: all zero is a message without anything.
+    let mut message: msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = parts.as_ptr().cast_mut();
+    message.msg_iovlen = parts.len();
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of::<[u64; 4]>();
+    let flags = flags | libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: the caller vouches for the parts.
+    let got = unsafe { real::recvmsg(fd, &raw mut message, flags) };
+    let got = usize::try_from(got).map_err(|_| Fault::last())?;
+    // SAFETY: the kernel has written the headers that the message names.
+    let passed = unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        let is_there = !header.is_null()
+            && ((*header).cmsg_level, (*header).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+        // The descriptor is ours from now on.
+        is_there
+            .then(|| OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<c_int>().read_unaligned()))
+    };
+    Ok((got, passed))
 }

@@ -11,6 +11,7 @@ use crate::memory;
 use crate::messages::{self, Letter, address_at};
 use crate::real;
 use crate::receiving;
+use crate::rests;
 use crate::table::{self, Sctp};
 
 /// The parts of a vector of a program.
@@ -402,12 +403,12 @@ fn stop_if_too_long(count: size_t, room: size_t) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn poll(fds: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
     // SAFETY: the caller vouches for so many entries. Only the system looks at them where nobody else has to: it says of others what is wrong.
-    let entries = match unsafe { parts_of(fds, count) }.filter(|_| receiving::has_any_rest()) {
+    let entries = match unsafe { parts_of(fds, count) }.filter(|_| rests::has_any()) {
         Some(entries) => entries,
         None => &mut [],
     };
-    let waiting =
-        |entry: &libc::pollfd| entry.events & libc::POLLIN != 0 && receiving::has_rest(entry.fd);
+    let has_rest = |fd| Sctp::of(fd).is_some_and(|socket| rests::has(socket.id));
+    let waiting = |entry: &libc::pollfd| entry.events & libc::POLLIN != 0 && has_rest(entry.fd);
     let is_waiting = entries.iter().any(waiting);
     let mut limit = MaybeUninit::<libc::timespec>::zeroed();
     let timeout_ms = if is_waiting { 0 } else { timeout_ms };

@@ -29,6 +29,7 @@ mod peers;
 mod places;
 mod real;
 mod receiving;
+mod rests;
 mod sctp;
 mod stack;
 mod start;

@@ -3,13 +3,9 @@
 //! A frame of which the program takes only a part stays in the queue of the descriptor until the rest is taken, too: so whatever waits for
 //! the descriptor sees that there is more.
 
-use std::collections::BTreeMap;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::os::fd::OwnedFd;
 
-use libc::{c_int, iovec, msghdr};
+use libc::{c_int, iovec};
 use polypath_sockets::abi::MSG_NOTIFICATION;
 use polypath_sockets::annex;
 use polypath_sockets::control::{Operation, outlook};
@@ -20,10 +16,10 @@ use crate::connecting;
 use crate::errors;
 use crate::facts;
 use crate::fault::{Fault, Outcome};
-use crate::frames::{MAX_PARTS, behind, discard, look};
+use crate::frames::{MAX_PARTS, behind, look, receive_parts};
 use crate::messages::PASSED_FLAGS;
 use crate::places;
-use crate::real;
+use crate::rests;
 use crate::table::Sctp;
 
 /// What was received.
@@ -38,61 +34,13 @@ pub(crate) struct Received {
     pub(crate) next: Option<(Head, usize)>,
 }
 
-/// What was taken from the queue and is larger than the program's buffers, as happens where several threads or processes receive from
-/// the same socket at once.
-pub(crate) struct Rest {
-    head: Head,
-    bytes: Vec<u8>,
-}
-
-pub(crate) type Rests = BTreeMap<c_int, Rest>;
-
-/// Rests by descriptor, and how many there are, so that nobody has to look when there is none.
-static RESTS: Mutex<Rests> = Mutex::new(BTreeMap::new());
-static REST_COUNT: AtomicUsize = AtomicUsize::new(0);
-
-pub(crate) fn rests() -> MutexGuard<'static, Rests> {
-    RESTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether something may be readable that a descriptor does not show.
-pub(crate) fn has_any_rest() -> bool {
-    REST_COUNT.load(Ordering::Relaxed) > 0
-}
-
-/// Whether something is readable that the descriptor does not show.
-pub(crate) fn has_rest(fd: c_int) -> bool {
-    has_any_rest() && rests().contains_key(&fd)
-}
-
 /// An association has got a socket of its own, to which its messages have moved: what the program has begun to read goes on there.
 pub(crate) fn move_begun(from: Sctp, to: Sctp, association: c_int) {
-    if has_any_rest() {
-        let mut rests = rests();
-        let is_its = |rest: &Rest| rest.head.association == association;
-        if rests.get(&from.fd).is_some_and(is_its)
-            && let Some(rest) = rests.remove(&from.fd)
-        {
-            rests.insert(to.fd, rest);
-        }
-    }
+    rests::move_to(from.id, to.id, association);
     if places::has(from.id)
         && let Ok(Some((head, _))) = look(to.fd, libc::MSG_DONTWAIT)
     {
         places::move_to(from.id, to.id, head.number);
-    }
-}
-
-/// The descriptor is closed.
-pub(crate) fn drop_rest(fd: c_int) {
-    if has_any_rest() && rests().remove(&fd).is_some() {
-        REST_COUNT.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn keep_rest(fd: c_int, rest: Rest) {
-    if rests().insert(fd, rest).is_none() {
-        REST_COUNT.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -111,20 +59,35 @@ pub(crate) unsafe fn receive_if_connected(
     let alone = Fault(libc::ENOTCONN);
     let waits = || flags & libc::MSG_DONTWAIT == 0 && !connecting::is_nonblocking(socket.fd);
     let is_empty = || matches!(look(socket.fd, libc::MSG_DONTWAIT), Err(Fault(libc::EAGAIN)));
+    let mut has_settled = false;
     loop {
         let may_be_alone = !facts::expects(socket);
-        if may_be_alone && !has_rest(socket.fd) && is_empty() && waits() {
+        if !has_settled && begins(socket) && is_empty() && waits() {
+            // Its failure wakes one of those who wait for the descriptor, and here all of them. If the service cannot be asked, that has to do.
+            match client::settle(socket) {
+                Err(fault @ Fault(libc::EINTR | libc::EAGAIN)) => return Err(fault),
+                _ => has_settled = true,
+            }
+            continue;
+        }
+        if may_be_alone && !rests::has(socket.id) && is_empty() && waits() {
             // It may have come before the question.
             let is_alone = outlook(socket, false) == Some(outlook::ALONE);
             if is_alone && is_empty() {
                 return Err(alone);
             }
         }
+        // What was there, another reader may take, and then nothing more may come.
+        let hurries = may_be_alone && waits() && !is_empty();
+        let flags = flags | if hurries { libc::MSG_DONTWAIT } else { 0 };
         // SAFETY: the caller vouches for the buffers.
-        let received = match unsafe { receive_once(socket, parts, flags) }? {
-            Found::Nothing => continue,
-            Found::End => None,
-            Found::Message(received) => Some(received),
+        let received = match unsafe { receive_once(socket, parts, flags) } {
+            Err(Fault(libc::EAGAIN)) if hurries => continue,
+            found => match found? {
+                Found::Nothing => continue,
+                Found::End => None,
+                Found::Message(received) => Some(received),
+            },
         };
         let is_over = received.is_none() && !socket.is_read_shut() && waits();
         if is_over && outlook(socket, true) == Some(outlook::ALONE) {
@@ -132,6 +95,11 @@ pub(crate) unsafe fn receive_if_connected(
         }
         return Ok(received);
     }
+}
+
+/// Whether a one-to-one socket is being connected. Nothing can come before it is.
+fn begins(socket: Sctp) -> bool {
+    socket.is_one_to_one() && facts::expects(socket) && !facts::is_connected(socket)
 }
 
 /// What was found that reads.
@@ -182,8 +150,10 @@ unsafe fn receive_once(socket: Sctp, parts: &[iovec], flags: c_int) -> Outcome<F
     let peeks = flags & libc::MSG_PEEK != 0;
     loop {
         // SAFETY: the caller vouches for the buffers.
-        if let Some(received) = unsafe { from_rest(socket, parts, flags) } {
-            return Ok(Found::Message(received));
+        if let Some((mut head, bytes, is_all)) = unsafe { rests::read(socket.id, parts, peeks) } {
+            head.wanted = facts::wanted(socket).unwrap_or(head.wanted);
+            let ends = head.ends && is_all;
+            return Ok(Found::Message(finished(socket, head, bytes, ends)));
         }
         let Some((mut head, size)) = look(socket.fd, flags & PASSED_FLAGS)? else {
             return match socket.is_one_to_one() {
@@ -199,6 +169,12 @@ unsafe fn receive_once(socket: Sctp, parts: &[iovec], flags: c_int) -> Outcome<F
         match head.kind {
             Kind::Data | Kind::Notification => {}
             Kind::Fault => return told(socket, &head),
+            // A peer that waits where nobody listens any more. If the socket listens again, the program can accept it; if it is connected instead,
+            // nobody can.
+            Kind::Accepted if socket.is_one_to_one() && !is_alone(socket) => {
+                rests::discard(socket, head.number);
+                continue;
+            }
             _ => return Err(Fault(libc::ENOTCONN)),
         }
         let whole = size + head.rest as usize;
@@ -206,8 +182,8 @@ unsafe fn receive_once(socket: Sctp, parts: &[iovec], flags: c_int) -> Outcome<F
         let stays = peeks || whole - place > capacity;
         let peek = if stays { libc::MSG_PEEK } else { 0 };
         // SAFETY: the caller vouches for the buffers.
-        if !unsafe { take(socket.fd, (&head, size, place), parts, peek) }? {
-            if flags & libc::MSG_DONTWAIT != 0 && !has_rest(socket.fd) {
+        if !unsafe { take(socket, (&head, size, place), parts, peek) }? {
+            if flags & libc::MSG_DONTWAIT != 0 && !rests::has(socket.id) {
                 return Err(Fault(libc::EAGAIN));
             }
             continue;
@@ -224,25 +200,31 @@ unsafe fn receive_once(socket: Sctp, parts: &[iovec], flags: c_int) -> Outcome<F
     }
 }
 
+/// Whether a one-to-one socket has no association, and begins none. One that may not ask has one, for all that is known.
+fn is_alone(socket: Sctp) -> bool {
+    let may_be = !facts::is_connected(socket) && !facts::expects(socket);
+    may_be && outlook(socket, false) == Some(outlook::ALONE)
+}
+
 /// A frame says that there is an error. Another call may have returned it by now, and the frame goes.
 fn told(socket: Sctp, frame: &Head) -> Outcome<Found> {
     // A program that may not ask takes the frame's word for it: an abort must not look like an orderly end.
     let error = errors::take(socket).unwrap_or_else(|_| i32::try_from(frame.value).ok().map(Fault));
     let next = look(socket.fd, libc::MSG_DONTWAIT).ok().flatten();
     if next.is_some_and(|(next, _)| next.kind == Kind::Fault && next.number == frame.number) {
-        discard(socket.fd);
+        rests::discard(socket, frame.number);
     }
     error.map_or(Ok(Found::Nothing), Err)
 }
 
 /// Reads a frame that [`look`] has seen, from a place of its content on; whether it was still there. With `MSG_PEEK` it stays there. Another
-/// one that was taken in its stead becomes a [`Rest`].
+/// one that was taken in its place becomes a [rest](rests).
 ///
 /// # Safety
 ///
 /// As of [`receive`].
 unsafe fn take(
-    fd: c_int,
+    socket: Sctp,
     (seen, size, place): (&Head, usize, usize),
     parts: &[iovec],
     peek: c_int,
@@ -258,7 +240,7 @@ unsafe fn take(
     all.extend_from_slice(parts);
     all.push(iovec { iov_base: spill.as_mut_ptr().cast(), iov_len: spill.len() });
     // SAFETY: the parts are ours or the program's.
-    let got = unsafe { receive_parts(fd, &all, peek) };
+    let got = unsafe { receive_parts(socket.fd, &all, peek) };
     let (got, annex) = match got {
         // Somebody else has taken it.
         Err(Fault(libc::EAGAIN)) => return Ok(false),
@@ -275,7 +257,7 @@ unsafe fn take(
                 annex::read(&annex, 0, &mut rest).map_err(|_| Fault(libc::EPROTO))?;
                 bytes.extend(rest);
             }
-            keep_rest(fd, Rest { head: found, bytes });
+            rests::keep(socket.id, found, bytes);
         }
         return Ok(false);
     }
@@ -286,40 +268,6 @@ unsafe fn take(
         unsafe { read_annex(&annex, place.saturating_sub(content), &parts, seen.rest) }?;
     }
     Ok(true)
-}
-
-/// Receives a frame without waiting, and the descriptor that comes with it.
-///
-/// # Safety
-///
-/// The parts must be writable.
-unsafe fn receive_parts(
-    fd: c_int,
-    parts: &[iovec],
-    flags: c_int,
-) -> Outcome<(usize, Option<OwnedFd>)> {
-    // Room for one descriptor, aligned as a header has to be.
-    let mut control = MaybeUninit::<[u64; 4]>::zeroed();
-    // SAFETY: all zero is a message without anything.
-    let mut message: msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = parts.as_ptr().cast_mut();
-    message.msg_iovlen = parts.len();
-    message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = size_of::<[u64; 4]>();
-    let flags = flags | libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
-    // SAFETY: the caller vouches for the parts.
-    let got = unsafe { real::recvmsg(fd, &raw mut message, flags) };
-    let got = usize::try_from(got).map_err(|_| Fault::last())?;
-    // SAFETY: the kernel has written the headers that the message names.
-    let passed = unsafe {
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        let is_there = !header.is_null()
-            && ((*header).cmsg_level, (*header).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS);
-        // The descriptor is ours from now on.
-        is_there
-            .then(|| OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<c_int>().read_unaligned()))
-    };
-    Ok((got, passed))
 }
 
 /// Reads what did not fit into a frame, from a place on, as far as there is room.
@@ -363,38 +311,6 @@ unsafe fn gathered(parts: &[iovec], bytes: usize) -> Vec<u8> {
     all
 }
 
-/// What another thread has left.
-///
-/// # Safety
-///
-/// As of [`receive`].
-unsafe fn from_rest(socket: Sctp, parts: &[iovec], flags: c_int) -> Option<Received> {
-    if !has_any_rest() {
-        return None;
-    }
-    let mut rests = rests();
-    let rest = rests.get_mut(&socket.fd)?;
-    let mut taken = 0;
-    for part in parts {
-        let count = part.iov_len.min(rest.bytes.len() - taken);
-        let from = rest.bytes[taken..taken + count].as_ptr();
-        // SAFETY: the caller vouches for the buffer, which is not ours.
-        unsafe { std::ptr::copy_nonoverlapping(from, part.iov_base.cast(), count) };
-        taken += count;
-    }
-    let head = rest.head;
-    let ends = head.ends && taken == rest.bytes.len();
-    if flags & libc::MSG_PEEK == 0 {
-        rest.bytes.drain(..taken);
-        if rest.bytes.is_empty() {
-            rests.remove(&socket.fd);
-            REST_COUNT.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    drop(rests);
-    Some(finished(socket, head, taken, ends))
-}
-
 fn finished(socket: Sctp, head: Head, bytes: usize, ends: bool) -> Received {
     let mut flags = 0;
     if ends {
@@ -409,10 +325,8 @@ fn finished(socket: Sctp, head: Head, bytes: usize, ends: bool) -> Received {
 
 /// The head of the next frame, and how much is to be read of it, if one is there.
 pub(crate) fn peek(socket: Sctp) -> Option<(Head, usize)> {
-    if has_any_rest()
-        && let Some(rest) = rests().get(&socket.fd)
-    {
-        return Some((rest.head, rest.bytes.len()));
+    if let Some(rest) = rests::peek(socket.id) {
+        return Some(rest);
     }
     let (head, size) = look(socket.fd, libc::MSG_DONTWAIT).ok().flatten()?;
     let whole = size + head.rest as usize;

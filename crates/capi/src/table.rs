@@ -136,7 +136,7 @@ pub(crate) fn copy(from: c_int, to: c_int) {
     TRAITS[to].store(traits, Ordering::Relaxed);
     let slot = usize::try_from(from).ok().and_then(|from| SLOTS.get(from));
     let slot = slot.map_or(std::ptr::null_mut(), |slot| slot.load(Ordering::Relaxed));
-    SLOTS[to].store(slot, Ordering::Relaxed);
+    SLOTS[to].store(slot, Ordering::SeqCst);
     store(to, id);
 }
 
@@ -145,13 +145,13 @@ fn store(place: usize, id: u64) {
     if id != 0 {
         END.fetch_max(place + 1, Ordering::Relaxed);
     }
-    IDS[place].store(id, Ordering::Relaxed);
+    IDS[place].store(id, Ordering::SeqCst);
 }
 
 /// A descriptor is closed.
 pub(crate) fn forget(fd: c_int) {
     if let Some(id) = usize::try_from(fd).ok().and_then(|place| IDS.get(place)) {
-        id.store(0, Ordering::Relaxed);
+        id.store(0, Ordering::SeqCst);
     }
 }
 
@@ -177,10 +177,17 @@ pub(crate) fn slot(fd: c_int) -> Posting {
     }
 }
 
-/// The socket of a descriptor is posted there; nowhere, if that is null.
-pub(crate) fn note_slot(fd: c_int, slot: *mut u8) {
-    if let Some(noted) = usize::try_from(fd).ok().and_then(|place| SLOTS.get(place)) {
-        noted.store(if slot.is_null() { NOWHERE } else { slot }, Ordering::Release);
+/// A socket is posted there; nowhere, if that is null.
+pub(crate) fn note_slot(socket: Sctp, slot: *mut u8) {
+    let Ok(place) = usize::try_from(socket.fd) else { return };
+    let Some((noted, id)) = SLOTS.get(place).zip(IDS.get(place)) else { return };
+    let slot = if slot.is_null() { NOWHERE } else { slot };
+    noted.store(slot, Ordering::SeqCst);
+    // Another thread may have closed the descriptor since, and the next socket that has its number is posted elsewhere. It forgets the socket
+    // before it forgets the slot, so that one of the two is noticed.
+    if id.load(Ordering::SeqCst) != socket.id {
+        let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
+        let _ = noted.compare_exchange(slot, std::ptr::null_mut(), set, read);
     }
 }
 
@@ -208,7 +215,7 @@ pub(crate) fn learn(fd: c_int) -> bool {
     });
     if let Some((traits, _)) = found {
         TRAITS[place].store(traits, Ordering::Relaxed);
-        SLOTS[place].store(std::ptr::null_mut(), Ordering::Relaxed);
+        SLOTS[place].store(std::ptr::null_mut(), Ordering::SeqCst);
     }
     store(place, found.map_or(0, |(_, id)| id));
     found.is_some()

@@ -16,7 +16,7 @@ pub const MAX_REPLY_BYTES: usize = 16 << 20;
 
 /// Version of all that programs and the service say to each other, here and through the [descriptors](crate::frame). A change of any layout, or of
 /// what one means, makes a new one.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// What every question begins with, in front of the version. It is no operation, so that services from before the versions close the connection.
 const MARK: [u8; 2] = *b"PP";
@@ -64,6 +64,9 @@ pub enum Operation {
     CheckSize = 16,
     /// Where the socket is posted, and with it all others ([`board`](crate::board)). The descriptor comes with the answer.
     Board = 17,
+    /// `shutdown` behind what lies in the descriptor, where that has no room for a frame that says so: `first` is the
+    /// [direction](crate::frame::shut).
+    Shutdown = 18,
 }
 
 impl Operation {
@@ -87,6 +90,7 @@ impl Operation {
             Outlook,
             CheckSize,
             Board,
+            Shutdown,
         ]
         .into_iter()
         .find(|operation| *operation as u8 == number)
@@ -293,17 +297,20 @@ mod tests {
             key: Some(19),
             ..Head::of(Kind::Notification)
         };
-        let all = [hex(&request.encoded()), hex(&reply.encoded()), hex(&head.encoded())];
+        let posted = crate::board::Posted { flags: 1, wanted: 2, ended: 3 };
+        let posted = hex(&posted.encoded(4));
+        let all = [hex(&request.encoded()), hex(&reply.encoded()), hex(&head.encoded()), posted];
         assert_eq!((VERSION, all.each_ref().map(String::as_str)), LAYOUTS);
     }
 
     #[cfg(target_endian = "little")]
-    const LAYOUTS: (u16, [&str; 3]) = (
-        5,
+    const LAYOUTS: (u16, [&str; 4]) = (
+        6,
         [
-            "16000000505005000402010000000000000300000004000000ab",
+            "16000000505006000402010000000000000300000004000000ab",
             "05000000ffffffffcd",
             "0200050006000700080009000a0000000b0000000c0000000d00000002000102c000020100000000000000000000000000000000000000000e0000000f0000001000000000000000110000001200000001001300",
+            "01020000030000001d9c2cccb9563811",
         ],
     );
 

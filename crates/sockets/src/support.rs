@@ -143,7 +143,10 @@ pub const OPTIONS: &[OptionSupport] = &[
 pub const FUNCTIONS: &[(&str, &str)] = &[
     ("socket", "`SOCK_STREAM` and `SOCK_SEQPACKET` of `AF_INET` and `AF_INET6`"),
     ("bind", ""),
-    ("listen", "the backlog may be up to 4,096; one-to-many sockets have no other"),
+    (
+        "listen",
+        "the backlog may be up to 4,096; one-to-many sockets have no other. After `listen` with 0, `poll` still reports the peers that wait",
+    ),
     (
         "accept",
         "its place in the backlog is free a moment after the call, also if the peer has gone before; in Linux it is free as soon as the peer goes",

@@ -17,6 +17,7 @@ use crate::calls;
 use crate::client;
 use crate::connecting;
 use crate::descriptors;
+use crate::facts;
 use crate::fault::{Fault, Outcome, failed, returned};
 use crate::memory;
 use crate::peeling;
@@ -125,7 +126,17 @@ unsafe extern "C" fn usrsctp_bindx(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn usrsctp_listen(socket: *mut Handle, backlog: c_int) -> c_int {
     // SAFETY: the caller vouches for the socket.
-    unsafe { with(socket, |handle| calls::listen(handle.fd, backlog)) }
+    unsafe { with(socket, |handle| listen(handle.fd, backlog)) }
+}
+
+/// As in usrsctp, and not as in Linux, a socket that does not listen can stop.
+fn listen(fd: c_int, backlog: c_int) -> c_int {
+    let rests = |socket| !facts::is_listening(socket) && !facts::is_connected(socket);
+    if backlog == 0 && Sctp::of(fd).is_some_and(rests) {
+        return 0;
+    }
+    // SAFETY: the arguments are numbers.
+    unsafe { calls::listen(fd, backlog) }
 }
 
 #[unsafe(no_mangle)]

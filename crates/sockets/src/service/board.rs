@@ -6,10 +6,13 @@ use std::sync::Mutex;
 use rustix::fs::{
     MemfdFlags, Mode, OFlags, SealFlags, fchmod, fcntl_add_seals, ftruncate, memfd_create, open,
 };
-use rustix::io::pwrite;
+use rustix::io::{Errno, pwrite};
 
 use super::lock;
 use crate::board::{BOARD_BYTES, Place, Posted, SLOT_BYTES, SLOTS};
+
+/// How often something is written that the system takes only in part.
+const TRIES: usize = 100;
 
 /// Where what is posted of sockets can be read.
 #[derive(Debug)]
@@ -31,11 +34,13 @@ impl Board {
     pub(super) fn new() -> Self {
         let id = getrandom::u64().unwrap_or_default();
         let memory = memory().ok().filter(|_| id != 0);
+        // Programs know the board by it.
+        let memory = memory.filter(|(memory, _)| is_written(memory, 0, Posted::default(), id));
         Self { id, memory, slots: Mutex::new(Slots { next: 1, given_back: Vec::new() }) }
     }
 
-    /// A place for a socket. Without one, programs have to ask.
-    pub(super) fn take(&self) -> Place {
+    /// A place for this socket. Without one, programs have to ask.
+    pub(super) fn take(&self, socket: u64) -> Place {
         if self.memory.is_none() {
             return Place::default();
         }
@@ -49,9 +54,12 @@ impl Board {
         drop(slots);
         let Some(slot) = slot else { return Place::default() };
         let place = Place { board: self.id, slot };
-        // What the socket before has left there.
-        self.post(place, Posted::default());
-        place
+        // From now on its memory is there. What the socket before has left there is overwritten.
+        if self.post(place, Posted::default(), socket) {
+            return place;
+        }
+        self.give_back(place);
+        Place::default()
     }
 
     /// Nobody looks at the place any more.
@@ -61,20 +69,33 @@ impl Board {
         }
     }
 
-    pub(super) fn post(&self, place: Place, posted: Posted) {
-        if let Some((memory, _)) = &self.memory
-            && place.slot != 0
-        {
-            let offset = u64::from(place.slot) * SLOT_BYTES as u64;
-            // The memory is there, unless the system has none left.
-            let _ = pwrite(memory, &posted.encoded(), offset);
-        }
+    /// Posts what is so of this socket. False if the system has failed to write it: programs read what was so before, or nothing.
+    pub(super) fn post(&self, place: Place, posted: Posted, socket: u64) -> bool {
+        let Some((memory, _)) = self.memory.as_ref().filter(|_| place.slot != 0) else {
+            // Nobody looks.
+            return true;
+        };
+        is_written(memory, place.slot, posted, socket)
     }
 
     /// A descriptor for a program.
     pub(super) fn descriptor(&self) -> Option<OwnedFd> {
         self.memory.as_ref().and_then(|(_, read_only)| read_only.try_clone().ok())
     }
+}
+
+/// Writes a slot; whether all of it was written.
+fn is_written(memory: &OwnedFd, slot: u32, posted: Posted, socket: u64) -> bool {
+    let (bytes, offset) = (posted.encoded(socket), u64::from(slot) * SLOT_BYTES as u64);
+    for _ in 0..TRIES {
+        match pwrite(memory, &bytes, offset) {
+            Ok(SLOT_BYTES) => return true,
+            // As long as a part is missing, the slot tells nothing.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 /// Memory whose size nobody can change, and a descriptor that it can only be read by: whoever has it cannot open it anew to write, unless they are the
@@ -93,16 +114,16 @@ fn memory() -> std::io::Result<(OwnedFd, OwnedFd)> {
 
 #[cfg(test)]
 mod tests {
-    use rustix::io::{Errno, pread};
+    use rustix::io::pread;
 
     use super::*;
 
     #[test]
     fn what_is_posted_can_be_read_and_not_written() {
         let board = Board::new();
-        let place = board.take();
+        let place = board.take(77);
         let posted = Posted { flags: 3, wanted: 5, ended: 0x0102_0304 };
-        board.post(place, posted);
+        assert!(board.post(place, posted, 77));
         let theirs = board.descriptor().unwrap();
         let read = |place: Place| {
             let mut slot = [0; SLOT_BYTES];
@@ -110,26 +131,44 @@ mod tests {
             pread(&theirs, &mut slot, offset).unwrap();
             slot
         };
-        assert_eq!(read(place), posted.encoded());
+        assert_eq!(read(place), posted.encoded(77));
+        let itself = Place { slot: 0, ..place };
+        assert_eq!(read(itself), Posted::default().encoded(place.board));
         assert_eq!(pwrite(&theirs, &[1], 0), Err(Errno::BADF));
         assert!(ftruncate(&theirs, 0).is_err());
         let mode = rustix::fs::fstat(&theirs).unwrap().st_mode;
         assert_eq!(mode & 0o777, 0, "no other user can open it anew, to write");
-        let other = board.take();
+        let other = board.take(78);
         assert_ne!(other, place);
         board.give_back(place);
-        assert_eq!(board.take(), place);
-        assert_eq!(read(place), [0; SLOT_BYTES], "nothing is left of the socket before");
+        assert_eq!(board.take(79), place);
+        let nothing = Posted::default().encoded(79);
+        assert_eq!(read(place), nothing, "nothing is left of the socket before");
     }
 
     #[test]
     fn there_are_sockets_without_a_place() {
         let board = Board::new();
         lock(&board.slots).next = SLOTS as u32 - 1;
-        assert_eq!(board.take().slot as usize, SLOTS - 1);
-        assert_eq!([board.take(), board.take()], [Place::default(); 2]);
+        assert_eq!(board.take(1).slot as usize, SLOTS - 1);
+        assert_eq!([board.take(2), board.take(3)], [Place::default(); 2]);
         board.give_back(Place::default());
-        board.post(Place::default(), Posted { flags: 255, wanted: 255, ended: 1 });
-        assert_eq!(board.take(), Place::default());
+        board.post(Place::default(), Posted { flags: 255, wanted: 255, ended: 1 }, 4);
+        assert_eq!(board.take(5), Place::default());
+    }
+
+    #[test]
+    fn a_socket_has_no_place_that_cannot_be_written() {
+        let memory =
+            memfd_create(c"full", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+        ftruncate(&memory, BOARD_BYTES as u64).unwrap();
+        let slots = Mutex::new(Slots { next: 1, given_back: Vec::new() });
+        let board = Board { id: 9, memory: Some((memory.try_clone().unwrap(), memory)), slots };
+        let place = board.take(7);
+        assert_eq!(place, Place { board: 9, slot: 1 });
+        // As if there were no memory left.
+        fcntl_add_seals(&board.memory.as_ref().unwrap().0, SealFlags::WRITE).unwrap();
+        assert_eq!(board.take(8), Place::default());
+        assert!(!board.post(place, Posted { flags: 1, ..Posted::default() }, 7));
     }
 }

@@ -109,6 +109,10 @@ async fn attempt(
             socket.wait_for_settlement().await;
             (done, None)
         }
+        Operation::Shutdown => {
+            socket.shut_behind(request.first.cast_unsigned());
+            (done, None)
+        }
         Operation::Outlook => {
             if request.second == 0 {
                 socket.wait_for_farewells().await;

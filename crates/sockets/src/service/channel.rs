@@ -143,9 +143,14 @@ impl Channel {
         self.send(head, pieces, None, || true).await.map(drop)
     }
 
-    /// Hands over a frame with a descriptor.
-    pub(super) async fn give_descriptor(&self, head: &Head, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.send(head, &[], Some(fd), || true).await.map(drop)
+    /// Hands over a frame with a descriptor, if it `belongs` here when there is room.
+    pub(super) async fn give_descriptor(
+        &self,
+        head: &Head,
+        fd: BorrowedFd<'_>,
+        belongs: impl Fn() -> bool,
+    ) -> io::Result<()> {
+        self.send(head, &[], Some(fd), belongs).await.map(drop)
     }
 
     async fn send(

@@ -4,13 +4,14 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 
 use super::calls::{self, Answer};
 use super::socket::Theirs;
 use super::{Service, channel};
-use crate::control::{MAX_BYTES, Reply, Request, Unreadable};
+use crate::control::{MAX_BYTES, Operation, Reply, Request, Unreadable};
 
 /// Serves a connection until the program closes it or says what nobody understands.
 pub(super) async fn converse(service: Arc<Service>, mut stream: UnixStream, process: i32) {
@@ -28,12 +29,24 @@ async fn talk(service: &Arc<Service>, stream: &mut UnixStream, process: i32) -> 
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await?;
         let answer = match Request::decode(&body) {
+            Ok(request) if request.operation == Operation::Settle => tokio::select! {
+                answer = calls::answer(service, process, (&request, passed)) => answer,
+                // Who waits may stop waiting, and ask again.
+                left = is_left(stream) => return left,
+            },
             Ok(request) => calls::answer(service, process, (&request, passed)).await,
             Err(Unreadable::OtherVersion) => (Reply::of_other_version(), None),
             Err(Unreadable::Nonsense) => return Err(io::ErrorKind::InvalidData.into()),
         };
         give(stream, answer).await?;
     }
+}
+
+/// Waits until the program closes the connection, or says something although it has no answer yet.
+async fn is_left(stream: &UnixStream) -> io::Result<()> {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    let look = || Ok(recv(stream, &mut [0_u8; 1], flags).map(drop)?);
+    stream.async_io(Interest::READABLE, look).await
 }
 
 /// The length in front of a question, with which a descriptor may come.

@@ -409,7 +409,7 @@ async fn a_process_has_so_many_sockets_and_no_other_has_fewer() {
     // Sockets that are refused take no places on the board.
     let places = [(); 2].map(|()| {
         assert_eq!(opened(1), Err(Errno::MFILE));
-        let place = service.board.take();
+        let place = service.board.take(1);
         service.board.give_back(place);
         place
     });

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::Socket;
+use super::{Socket, State};
 use crate::service::link::{Link, Outgoing};
 
 /// Associations that end, each with the bytes of frames in the descriptor that come before.
@@ -57,6 +57,15 @@ impl Socket {
         true
     }
 
+    /// All associations end behind what is in the descriptor.
+    pub(super) fn end_behind(&self, state: &mut State) {
+        let unread = self.channel.unread();
+        for link in state.links.values() {
+            state.endings.add(Arc::clone(link), unread);
+        }
+        self.ending.notify_one();
+    }
+
     /// Ends the associations whose last message is on its way.
     pub(super) async fn end_due(&self) {
         let due = self.state().endings.due();
@@ -81,6 +90,21 @@ pub(super) mod tests {
     use crate::names::Style;
     use crate::service::options;
     use crate::service::tests::{at, frame, open, service};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_full_descriptor_is_shut_down_behind_what_is_in_it() {
+        let (listener_fd, client, fd, written) = stuck(Style::OneToOne, "127.0.0.78").await;
+        let server_fd = accepted(&listener_fd);
+        client.shut_behind(crate::frame::shut::WRITE);
+        assert!(client.state().posted.flags & posted::REFUSES != 0);
+        all_arrive(&server_fd, written).await;
+        let read = tokio::task::spawn_blocking(move || {
+            rustix::net::recv(&server_fd, &mut [0_u8; 1][..], rustix::net::RecvFlags::empty())
+        });
+        assert_eq!(read.await.unwrap().unwrap().0, 0, "the end comes behind all messages");
+        // The program has the socket all the while.
+        drop(fd);
+    }
 
     #[test]
     fn an_association_ends_behind_the_frames_that_were_there() {

@@ -113,8 +113,11 @@ impl Socket {
         socket.adopt(Arc::new(association), None).await;
         let wanted = self.state().options.wanted();
         let head = Head { peer, wanted, ..Head::of(Kind::Accepted) };
-        // Fails if the program has closed the socket; then the new one has no descriptor left, and ends.
-        let _ = self.channel.give_descriptor(&head, theirs.as_fd()).await;
+        // What cannot be accepted any more would lie in front of all that comes later. A socket that listens gives no frames to others, so that nobody
+        // holds its state and waits for the channel.
+        let listens = || self.is_listening();
+        // Fails if the program has closed the socket; then, as where it listens no more, the new one has no descriptor left, and ends.
+        let _ = self.channel.give_descriptor(&head, theirs.as_fd(), listens).await;
     }
 
     /// `connect`: begins an association with the peer at these addresses; gives its identifier.

@@ -121,7 +121,7 @@ impl Socket {
     ) -> Result<(Arc<Self>, OwnedFd), Errno> {
         let id = service.draw_id().ok_or(Errno::IO)?;
         let is_carried = service.network.is_carried();
-        let place = service.board.take();
+        let place = service.board.take(id);
         let name = SocketName { id, style, is_ipv6, is_carried, place };
         let (channel, theirs) = Channel::pair(name)
             .inspect_err(|_| service.board.give_back(place))
@@ -356,9 +356,10 @@ impl DerefMut for Locked<'_> {
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
         let posted = self.socket.posted(&self.state);
-        if self.state.posted != posted {
+        let SocketName { id, place, .. } = self.socket.name;
+        // What cannot be written now is written when somebody looks next.
+        if self.state.posted != posted && self.socket.service.board.post(place, posted, id) {
             self.state.posted = posted;
-            self.socket.service.board.post(self.socket.name.place, posted);
         }
     }
 }

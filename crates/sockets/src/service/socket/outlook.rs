@@ -41,17 +41,18 @@ impl Socket {
 
     /// The program shuts these [directions](shut) down.
     pub(super) async fn shut(&self, directions: u32) {
-        {
-            let mut state = self.state();
-            if directions & shut::READ != 0 {
-                state.reading = Reading::Shut;
-            } else if directions & shut::WRITE != 0 && state.reading == Reading::Open {
-                state.reading = Reading::Left;
-            }
-            state.refuses |= directions & shut::WRITE != 0;
-        }
+        self.state().shut(directions);
         if directions & shut::WRITE != 0 {
             self.leave_all().await;
+        }
+    }
+
+    /// The same behind the frames that are in the descriptor.
+    pub(in crate::service) fn shut_behind(&self, directions: u32) {
+        let mut state = self.state();
+        state.shut(directions);
+        if directions & shut::WRITE != 0 {
+            self.end_behind(&mut state);
         }
     }
 
@@ -95,6 +96,17 @@ impl Socket {
         } else {
             outlook::ALONE
         }
+    }
+}
+
+impl State {
+    fn shut(&mut self, directions: u32) {
+        if directions & shut::READ != 0 {
+            self.reading = Reading::Shut;
+        } else if directions & shut::WRITE != 0 && self.reading == Reading::Open {
+            self.reading = Reading::Left;
+        }
+        self.refuses |= directions & shut::WRITE != 0;
     }
 }
 

@@ -70,15 +70,15 @@ pub(crate) unsafe fn receive_if_connected(
             }
             continue;
         }
-        if may_be_alone && !rests::has(socket.id) && is_empty() && waits() {
+        // Looked at once: what is there now, another reader may take at any time, and then nothing more may come.
+        let mut hurries = may_be_alone && waits() && !is_empty();
+        if may_be_alone && !hurries && !rests::has(socket.id) && waits() {
+            hurries = outlook(socket, false) == Some(outlook::ALONE);
             // It may have come before the question.
-            let is_alone = outlook(socket, false) == Some(outlook::ALONE);
-            if is_alone && is_empty() {
+            if hurries && is_empty() {
                 return Err(alone);
             }
         }
-        // What was there, another reader may take, and then nothing more may come.
-        let hurries = may_be_alone && waits() && !is_empty();
         let flags = flags | if hurries { libc::MSG_DONTWAIT } else { 0 };
         // SAFETY: the caller vouches for the buffers.
         let received = match unsafe { receive_once(socket, parts, flags) } {

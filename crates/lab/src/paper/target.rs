@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(studies("iyengar/fig4"), studies("iyengar/4"));
         assert_eq!(studies("natarajan/6"), Ok(vec!["fig5-6.toml".into()]));
         assert_eq!(studies("iyengar/V-B"), Ok(vec!["sec5b.toml".into()]));
-        assert_eq!(studies("dreibholz-asymmetric/fig5").map(|all| all.len()), Ok(5));
+        assert_eq!(studies("dreibholz-asymmetric/fig5").map(|all| all.len()), Ok(6));
         assert_eq!(studies("dreibholz-model/8-right"), Ok(vec!["fig8-real.toml".into()]));
         assert_eq!(studies("dreibholz-model/fig8-real"), studies("dreibholz-model/8-right"));
         assert_eq!(studies("dreibholz-model/table 1"), Ok(vec![]));

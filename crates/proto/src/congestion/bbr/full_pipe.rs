@@ -2,7 +2,7 @@
 //! 5.3.1.2).
 //!
 //! NOTE(deviation): the draft looks at the sample with which a round begins. That one is low where a window leaves in a burst, at the
-//! pace of the bottleneck and not over a round trip: few packets had arrived when it was sent, and few since. As in Linux, every sample
+//! pace of the bottleneck and not over a round trip: few packets had arrived when it was sent, and few since. As in BBRv3 for Linux, every sample
 //! shows growth, and a round counts in which none did.
 
 use super::bandwidth::{Rate, percent};

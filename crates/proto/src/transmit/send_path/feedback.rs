@@ -19,7 +19,7 @@ use crate::{Instant, PathId, Tsn};
 pub(crate) enum AckOrigin {
     /// Its own path, over which the SACK came as well.
     AnsweredHere,
-    /// Its own path. The SACK came over another one, or answers something else there.
+    /// The path of its last transmission, as far as copies are concerned. The SACK came over another one, or answers something else there.
     CameHere,
     /// That, or the path of a copy.
     Unknown,

@@ -484,8 +484,8 @@ fn a_peer_that_answers_over_another_path_measures_none() {
     assert!(!bench.path(1).copies().is_given_up());
 }
 
-/// Four chunks on a long path, of which copies go over the short one and come first.
-fn with_copies_first() -> Bench {
+/// Four chunks on a long path beside a short one.
+fn on_the_long_path() -> Bench {
     let mut bench = proven(100, |config| {
         config.policies.congestion = crate::config::CongestionAlgorithm::Cubic;
         config.policies.tail_reinjection = crate::config::TailReinjection::Off;
@@ -493,6 +493,12 @@ fn with_copies_first() -> Bench {
         config.policies.pacing = crate::config::Pacing::Off;
     });
     bench.place(&[1; 4]);
+    bench
+}
+
+/// Copies of them go over the short one and come first.
+fn with_copies_first() -> Bench {
+    let mut bench = on_the_long_path();
     bench.config.policies.data_copies = DataCopies::On;
     let copies = bench.sends();
     assert_eq!(copies.iter().filter(|(path, _)| *path == 0).count(), 4, "{copies:?}");
@@ -533,29 +539,19 @@ fn reports_that_leave_something_out_measure_no_rate() {
     }
 }
 
-/// Four chunks on a long path without copies, which a SACK over the short path acknowledges. Those over their own path come later, and say
-/// nothing new.
+/// Without copies. A SACK over the short path acknowledges what arrived; those over the own path come later, and say nothing new.
 #[test]
 fn sacks_that_say_nothing_new_tell_how_fast_their_path_delivers() {
-    for (what, first, rate) in [
-        ("all is known already", Answer::of(4), Some(CHUNK * 1000 / 12)),
-        ("nothing is", Answer::of(0), Some(CHUNK * 1000 / 12)),
-        ("only the first two", Answer::of(2), Some(CHUNK * 1000 / 12)),
-    ] {
-        let mut bench = proven(100, |config| {
-            config.policies.congestion = crate::config::CongestionAlgorithm::Cubic;
-            config.policies.tail_reinjection = crate::config::TailReinjection::Off;
-            config.policies.data_copies = DataCopies::Off;
-            config.policies.pacing = crate::config::Pacing::Off;
-        });
-        bench.place(&[1; 4]);
+    for (what, first) in [("all is known already", 4), ("nothing is", 0), ("only the first two", 2)]
+    {
+        let mut bench = on_the_long_path();
         bench.wait(90);
-        bench.sack(&first);
+        bench.sack(&Answer::of(first));
         assert_eq!(bench.path(1).bottleneck_rate(), None, "{what}");
         for chunks in 1..=4 {
             bench.wait(12);
             bench.hear(&Answer::of(chunks).over(1));
         }
-        assert_eq!(bench.path(1).bottleneck_rate(), rate, "{what}");
+        assert_eq!(bench.path(1).bottleneck_rate(), Some(CHUNK * 1000 / 12), "{what}");
     }
 }

@@ -31,7 +31,7 @@ async fn talk(service: &Arc<Service>, stream: &mut UnixStream, process: i32) -> 
         let answer = match Request::decode(&body) {
             Ok(request) if request.operation == Operation::Settle => tokio::select! {
                 answer = calls::answer(service, process, (&request, passed)) => answer,
-                // Who waits may stop waiting, and ask again.
+                // A program may stop waiting, for example after a signal.
                 left = is_left(stream) => return left,
             },
             Ok(request) => calls::answer(service, process, (&request, passed)).await,

@@ -189,7 +189,7 @@ impl Receiver {
             && error.is_outage()
     }
 
-    /// The files that were offered so far, stored or not: as many of them as the [`Quota`](crate::Quota) allows summaries.
+    /// The files that were begun or refused so far, stored or not: as many of them as the [`Quota`](crate::Quota) allows summaries.
     pub fn files(&self) -> &[FileReport] {
         self.files.kept()
     }

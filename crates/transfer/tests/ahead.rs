@@ -292,7 +292,7 @@ async fn an_offer_that_is_made_again_counts_once() {
     }
 }
 
-/// A file that fails while the next one is coming ends the transfer, and what came of the next one is kept.
+/// A file that fails while the next one may be coming ends the transfer, and what came of the next one is kept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_digest_is_reported_while_the_next_file_comes() {
     let (endpoint, peer) = listening(50);
@@ -328,8 +328,11 @@ async fn a_wrong_digest_is_reported_while_the_next_file_comes() {
     .unwrap();
     let (received, report, _endpoint) = receiving.await.unwrap();
     assert!(received.unwrap_err().contains("SHA-256 differs"));
-    assert_eq!(report.files.len(), 2, "{report:?}");
-    // Nothing of the first one, and of the second one what had come.
-    assert!(report.files.iter().all(|file| file.status != FileStatus::Stored), "{report:?}");
-    assert!(fs::read_dir(place.path()).unwrap().count() <= 1);
+    // Nothing of the first one, and of the second one what had come: nothing if the thread of the first was faster than its content.
+    let names: Vec<_> = report.files.iter().map(|file| file.name.as_str()).collect();
+    assert!(names == ["a", "b"] || names == ["a"], "{report:?}");
+    assert!(report.files.iter().all(|file| file.status == FileStatus::Failed), "{report:?}");
+    let kept = report.files.iter().filter(|file| file.resumed_bytes > 0).count();
+    let left = fs::read_dir(place.path()).unwrap().count();
+    assert!((kept..names.len()).contains(&left), "{left}: {report:?}");
 }

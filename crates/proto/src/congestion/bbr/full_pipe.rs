@@ -3,7 +3,8 @@
 //!
 //! NOTE(deviation): the draft looks at the sample with which a round begins. That one is low where a window leaves in a burst, at the
 //! pace of the bottleneck and not over a round trip: few packets had arrived when it was sent, and few since. As in BBRv3 for Linux, every sample
-//! shows growth, and a round counts in which none did.
+//! shows growth. A round counts if the sample with which it begins shows none since the last growth: so the path is full two to three
+//! rounds after that.
 
 use super::bandwidth::{Rate, percent};
 
@@ -18,6 +19,9 @@ pub(super) struct FullPipe {
     /// The rate to compare with, full_bw.
     baseline: Rate,
     rounds: u32,
+    /// A sample behind the first one of the present round showed growth, and one of the round before.
+    grew_within: bool,
+    grew_before: bool,
     /// The path has been full since the estimator was restarted, full_bw_now.
     pub(super) is_full: bool,
     /// It was full once, full_bw_reached.
@@ -30,9 +34,9 @@ impl FullPipe {
         *self = Self { baseline, rounds: 0, is_full: false, ..*self };
     }
 
-    /// The rate grew in the last round.
+    /// The rate grew within a round trip.
     pub(super) fn grows(&self) -> bool {
-        self.rounds == 0
+        self.rounds == 0 || self.grew_before
     }
 
     /// A sample that the application did not limit; a round `starts` with it.
@@ -40,8 +44,12 @@ impl FullPipe {
         if self.is_full {
             return;
         }
+        if starts {
+            self.grew_before = core::mem::take(&mut self.grew_within);
+        }
         if rate >= percent(self.baseline, GROWTH) {
             self.restart(rate);
+            self.grew_within = !starts;
             return;
         }
         if !starts {
@@ -95,6 +103,23 @@ mod tests {
         ] {
             pipe.on_sample(rate, starts);
             assert_eq!(pipe.is_full, is_full, "{rate}");
+        }
+    }
+
+    #[test]
+    fn growth_within_a_round_is_known_at_the_end_of_it() {
+        let mut pipe = FullPipe::default();
+        for (rate, starts, grows) in [
+            (100, true, true),
+            (60, true, false),
+            (60, false, false),
+            (200, false, true),
+            (210, true, true),
+            (220, false, true),
+            (220, true, false),
+        ] {
+            pipe.on_sample(rate, starts);
+            assert_eq!(pipe.grows(), grows, "{rate}");
         }
     }
 }

@@ -170,6 +170,26 @@ impl Bench {
     }
 }
 
+/// What leaves in a burst is acknowledged at the pace of the bottleneck: the sample with which a round begins is low, and those behind it
+/// show how the rate grows.
+#[test]
+fn samples_within_a_round_show_growth_unless_the_program_limits_them() {
+    for (limit, phase) in
+        [(RateLimit::Cwnd, Phase::Startup), (RateLimit::Application, Phase::Drain)]
+    {
+        let mut bench = Bench::new();
+        for round in 0..6 {
+            bench.now += RTT;
+            let begin = bench.delivered;
+            bench.limit = RateLimit::Cwnd;
+            bench.ack(begin, UNIT, RTT, 0);
+            bench.limit = limit;
+            bench.ack(begin, UNIT << (round + 1), RTT, 0);
+        }
+        assert_eq!(bench.bbr.phase, phase, "{limit:?}");
+    }
+}
+
 #[test]
 fn startup_ends_where_the_path_is_full() {
     let mut bench = Bench::new();

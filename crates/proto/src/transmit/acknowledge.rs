@@ -237,7 +237,7 @@ impl Transmitter {
                 let elsewhere = self.silent_paths(cx, arrival);
                 self.measure_awaited(cx, report, &elsewhere, FirstAcked::Nothing);
                 if let Some(path) = self.paths.get_mut(arrival) {
-                    path.note_dispersion(cx.now, 0, |tsn| report.covers(tsn));
+                    path.note_dispersion(cx.now, 0, report);
                 }
                 return AckOutcome::Stale;
             }
@@ -461,8 +461,8 @@ impl Transmitter {
         let took = self.way_back(arrival);
         for (path, news) in self.paths.iter_mut().zip(news) {
             if arrival == path.id {
-                path.note_dispersion(cx.now, news.flight_bytes, |tsn| report.covers(tsn));
-            } else if news.flight_bytes > 0 {
+                path.note_dispersion(cx.now, news.flight_bytes, report);
+            } else if news.chunks > 0 {
                 path.hear_elsewhere(cx.now);
             }
             let Some(chunk) = news.timed_chunk else { continue };

@@ -6,12 +6,13 @@ use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousL
 use crate::probe::TransmissionCause;
 use crate::transmit::backlog::Backlog;
 use crate::transmit::dispersion::Dispersion;
-use crate::transmit::known_early::KnownEarly;
+use crate::transmit::known_early::{KnownEarly, OwnSack};
 use crate::transmit::left_behind::LeftBehind;
 use crate::transmit::loss_episode::LossEpisode;
 use crate::transmit::originals::Originals;
 use crate::transmit::outstanding::{History, Newly, OutstandingChunk};
 use crate::transmit::rate_sampler::{RateSampler, SackArrival};
+use crate::transmit::sack::Report;
 use crate::{Instant, PathId, Tsn};
 
 /// What brought a chunk that a SACK acknowledges.
@@ -85,7 +86,7 @@ impl SendPath {
         } else {
             feedback.rates.on_delivered(newly.sent_at, in_flight);
             if over_another {
-                feedback.known_early.on_acked(tsn, newly);
+                feedback.known_early.on_acked(now, tsn, newly);
             }
         }
         if newly.transmissions == 1 && origin != AckOrigin::Unknown {
@@ -161,22 +162,19 @@ impl SendPath {
 
     /// A SACK over the path acknowledges so many bytes that no SACK did before, and may cover others that one over another path did.
     #[inline]
-    pub(crate) fn note_dispersion(
-        &mut self,
-        now: Instant,
-        bytes: u64,
-        covers: impl Fn(Tsn) -> bool,
-    ) {
+    pub(crate) fn note_dispersion(&mut self, now: Instant, bytes: u64, report: &Report<'_>) {
         self.note_answer(now);
+        let round_trip = self.rtt.expected();
         let Some(feedback) = &mut self.feedback else { return };
         // Some are retransmitted chunks, which tell nothing, and no duplicates will.
         let is_unclear = feedback.dispersion.newest().is_none() && bytes > feedback.elsewhere;
-        let confirmed = feedback.known_early.on_sack(covers);
+        let own = OwnSack { now, round_trip, is_partial: report.may_be_partial() };
+        let confirmed = feedback.known_early.on_sack(own, |tsn| report.covers(tsn));
         if is_unclear || confirmed.may_be_more {
             feedback.dispersion.end_train();
         }
-        if let Some(sent_at) = confirmed.newest {
-            feedback.dispersion.on_chunk_acked(sent_at, false);
+        if let Some((sent_at, asked_for_sack)) = confirmed.newest {
+            feedback.dispersion.on_chunk_acked(sent_at, asked_for_sack);
         }
         feedback.dispersion.on_sack(now, bytes + confirmed.bytes);
     }

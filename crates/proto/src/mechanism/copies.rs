@@ -113,6 +113,18 @@ impl CopyRoom {
     }
 }
 
+/// A SACK over the path of copies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SackHere {
+    pub(crate) now: Instant,
+    /// How long an answer takes at least.
+    pub(crate) least: Duration,
+    /// Data of the peer may have brought it over this path.
+    pub(crate) carried: bool,
+    /// It reports duplicates of chunks of which no copy is remembered: it answers one of these, which may be an earlier copy.
+    pub(crate) reports_others: bool,
+}
+
 /// Copies on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Copies {
@@ -280,23 +292,21 @@ impl Copies {
         age >= rtt / 2
     }
 
-    /// A SACK arrived over the path. From `least` on, it answers the copy if it reports it as a duplicate, or
-    /// acknowledges it: one that no other SACK has acknowledged, or if nothing else was in flight, unless `carried`:
-    /// data of the peer may have brought the SACK over this path. A report of an earlier copy answers that one. Returns
-    /// when the copy was sent, if so, and its size.
+    /// A SACK arrived over the path. From the least time on, it answers the copy if it reports it as a duplicate, or
+    /// acknowledges it: one that no other SACK has acknowledged, or if nothing else was in flight, and nothing else brought it over
+    /// this path. A report of an earlier copy answers that one. Returns when the copy was sent, if so, and its size.
     pub(crate) fn on_sack(
         &mut self,
-        now: Instant,
-        least: Duration,
-        carried: bool,
+        sack: SackHere,
         is_duplicate: impl Fn(Tsn) -> bool,
         covers: impl Fn(Tsn) -> bool,
     ) -> Option<(Instant, u32)> {
+        let SackHere { now, least, carried, reports_others } = sack;
         let latest = self.awaited?;
         // What a SACK over the path may be the first to acknowledge: two of them leave open which one it answers.
         let may_be_first = |copy: &Copy| copy.may_be_first(now, least, &covers);
         let firsts = self.earlier.iter().flatten().filter(|copy| may_be_first(copy)).count();
-        let is_ambiguous = firsts > 0;
+        let is_ambiguous = firsts > 0 || reports_others;
         let may_answer = match latest.answer {
             CopyAnswer::OverThePath => !carried || latest.acked_at.is_none(),
             CopyAnswer::FirstAck => latest.acked_at.is_none(),
@@ -323,7 +333,7 @@ impl Copies {
             return Some((latest.sent_at, latest.bytes));
         }
         let is_first = |copy: &Copy| {
-            let is_only = firsts == 1 && !may_be_first(&latest);
+            let is_only = firsts == 1 && !may_be_first(&latest) && !reports_others;
             is_only && copy.acked_at.is_none() && covers(copy.tsn) && is_due(copy)
         };
         let was_first = self.earlier.iter().position(|it| {

@@ -11,7 +11,7 @@ use super::sack::Report;
 use super::send_path::SendPath;
 use super::{AckOutcome, SendCx, Transmitter};
 use crate::config::{DataCopies, PathOrder};
-use crate::mechanism::copies::{self, Copies, CopyAnswer, CopyRoom};
+use crate::mechanism::copies::{self, Copies, CopyAnswer, CopyRoom, SackHere};
 use crate::mechanism::loss_share::LossShare;
 use crate::probe::TransmissionCause;
 use crate::types::{Fate, PathSet};
@@ -199,9 +199,14 @@ fn is_copied(chunk: &OutstandingChunk) -> bool {
     chunk.history.intersects(copied)
 }
 
-/// Whether the path takes copies of so many bytes now.
+/// Whether the path takes copies of so many bytes now. One that data has not measured may need much longer for them than for control chunks:
+/// no more follow where so many are overdue that the answers of later ones would not be known.
 fn may_repeat(path: &SendPath, now: Instant, bytes: u64) -> bool {
-    path.copies().may_repeat(now, bytes, &room_for_copies(path, now))
+    let copies = path.copies();
+    let is_jammed = path.rtt.of_data().is_none()
+        && copies.are_many(now, path.rtt.rto())
+        && !copies.are_many(now, path.rtt.expected() * 2);
+    !is_jammed && copies.may_repeat(now, bytes, &room_for_copies(path, now))
 }
 
 fn room_for_copies(path: &SendPath, now: Instant) -> CopyRoom {
@@ -305,9 +310,13 @@ impl Transmitter {
         }
         let is_duplicate = |tsn: Tsn| duplicates.iter().any(|duplicate| duplicate == tsn.0);
         let copies = &mut path.spread_mut().copies;
-        let carried = self.peer.sends_data;
-        let answered =
-            copies.on_sack(cx.now, least, carried, is_duplicate, |tsn| report.covers(tsn));
+        let sack = SackHere {
+            now: cx.now,
+            least,
+            carried: self.peer.sends_data,
+            reports_others: duplicates.iter().any(|tsn| copies.sent_at(Tsn(tsn)).is_none()),
+        };
+        let answered = copies.on_sack(sack, is_duplicate, |tsn| report.covers(tsn));
         if let Some((sent_at, bytes)) = answered {
             path.sample_rtt(cx.now, cx.probe, sent_at, bytes);
         }

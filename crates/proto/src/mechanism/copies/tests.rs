@@ -4,6 +4,11 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
+/// A SACK over the path; the peer sends data, too.
+fn sack(ms: u64, least: Duration) -> SackHere {
+    SackHere { now: at(ms), least, carried: true, reports_others: false }
+}
+
 #[test]
 fn one_copy_at_a_time_measures_a_path() {
     let mut copies = Copies::default();
@@ -12,12 +17,9 @@ fn one_copy_at_a_time_measures_a_path() {
     copies.on_sent(at(0), Tsn(7), 1000, LEAST_RATE, CopyAnswer::FirstAck);
     assert!(!copies.may_measure(at(300), rto, None));
     let none = Duration::ZERO;
-    assert_eq!(copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(6)), None);
-    assert_eq!(
-        copies.on_sack(at(9), none, true, |_| false, |tsn| tsn == Tsn(7)),
-        Some((at(0), 1000))
-    );
-    assert_eq!(copies.on_sack(at(9), none, true, |_| true, |_| true), None, "once");
+    assert_eq!(copies.on_sack(sack(9, none), |_| false, |tsn| tsn == Tsn(6)), None);
+    assert_eq!(copies.on_sack(sack(9, none), |_| false, |tsn| tsn == Tsn(7)), Some((at(0), 1000)));
+    assert_eq!(copies.on_sack(sack(9, none), |_| true, |_| true), None, "once");
     assert!(copies.may_measure(at(300), rto, None));
 }
 
@@ -30,7 +32,7 @@ fn a_peer_that_answers_elsewhere_is_not_asked_for_ever() {
         copies.on_sent(at(1000 * n), Tsn(n as u32), 1000, LEAST_RATE, CopyAnswer::FirstAck);
     }
     assert!(copies.is_given_up() && !copies.may_measure(at(9000), rto, None));
-    copies.on_sack(at(9000), Duration::ZERO, true, |_| true, |_| false);
+    copies.on_sack(sack(9000, Duration::ZERO), |_| true, |_| false);
     assert!(!copies.is_given_up());
 }
 
@@ -67,7 +69,7 @@ fn the_answer_to_the_first_transmission_measures_nothing() {
         if elsewhere {
             copies.on_other_sack(at(5), least, |_| true);
         }
-        let answer = copies.on_sack(at(at_ms), least, true, |_| duplicate, |_| covers);
+        let answer = copies.on_sack(sack(at_ms, least), |_| duplicate, |_| covers);
         assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(0)), "{what}");
     }
 }
@@ -86,7 +88,8 @@ fn what_comes_over_the_path_answers_the_only_copy() {
         let mut copies = Copies::default();
         copies.on_sent(at(1), Tsn(7), 1000, LEAST_RATE, answer);
         copies.on_acked_elsewhere(at(5), |_| true);
-        let answer = copies.on_sack(at(at_ms), least, carried, |_| false, |_| true);
+        let answer =
+            copies.on_sack(SackHere { carried, ..sack(at_ms, least) }, |_| false, |_| true);
         assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(1)), "{what}");
     }
 }
@@ -114,13 +117,29 @@ fn the_answer_to_an_earlier_copy_measures_that_one() {
         }
         let is_in = |tsns: &[u32], tsn: Tsn| tsns.contains(&tsn.0);
         let answer = copies.on_sack(
-            at(40),
-            Duration::from_millis(10),
-            false,
+            SackHere { carried: false, ..sack(40, Duration::from_millis(10)) },
             |tsn| is_in(duplicates, tsn),
             |tsn| is_in(covers, tsn),
         );
         assert_eq!(answer.map(|(sent_at, _)| sent_at), sent_at.map(at), "{what}");
+    }
+}
+
+/// The queue of a thin path is full of copies, of which the earliest are not remembered. What answers one of these is the first to acknowledge
+/// what came over another path meanwhile.
+#[test]
+fn a_report_of_a_forgotten_copy_answers_no_other() {
+    for (earlier, reports_others, answers) in
+        [(false, false, true), (false, true, false), (true, false, true), (true, true, false)]
+    {
+        let mut copies = Copies::default();
+        copies.on_sent(at(0), Tsn(1), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        if earlier {
+            copies.on_sent(at(20), Tsn(2), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        }
+        let here = SackHere { reports_others, ..sack(40, Duration::from_millis(10)) };
+        let answer = copies.on_sack(here, |_| false, |tsn| tsn == Tsn(1));
+        assert_eq!(answer, answers.then_some((at(0), 1000)), "{earlier} {reports_others}");
     }
 }
 
@@ -131,7 +150,7 @@ fn of_two_transmissions_of_one_chunk_the_first_is_answered_first() {
     copies.on_left(Tsn(1), at(0), 1000, CopyAnswer::FirstAck);
     copies.on_sent(at(60), Tsn(1), 1000, LEAST_RATE, CopyAnswer::FirstAck);
     let mut duplicate =
-        |ms| copies.on_sack(at(ms), Duration::from_millis(10), true, |tsn| tsn == Tsn(1), |_| true);
+        |ms| copies.on_sack(sack(ms, Duration::from_millis(10)), |tsn| tsn == Tsn(1), |_| true);
     assert_eq!(duplicate(100), Some((at(0), 1000)));
     assert_eq!(duplicate(160), Some((at(60), 1000)));
     assert_eq!(duplicate(170), None);
@@ -243,7 +262,7 @@ fn a_report_that_comes_too_soon_is_not_of_the_latest_copy() {
             copies.on_sent(at(1), Tsn(7 + other), 1000, u64::MAX, CopyAnswer::Nothing);
         }
         let reported = |tsn: Tsn| tsn == Tsn(1);
-        let answer = copies.on_sack(at(asked_at), least, true, reported, |_| false);
+        let answer = copies.on_sack(sack(asked_at, least), reported, |_| false);
         assert_eq!(answer, expected.map(|ms| (at(ms), 1000)), "{asked_at} {others}");
     }
 }
@@ -272,7 +291,7 @@ fn what_is_left_behind_is_a_copy() {
         }
         let is_reported = |tsn: Tsn| Some(tsn.0) == reported;
         let covers = |tsn: Tsn| covered.contains(&tsn.0);
-        let answer = copies.on_sack(at(20), least, true, is_reported, covers);
+        let answer = copies.on_sack(sack(20, least), is_reported, covers);
         assert_eq!(answer, expected.map(|ms| (at(ms), 1000)), "{what}");
     }
 }

@@ -6,6 +6,7 @@ use polypath_wire::DataFlags;
 
 use super::*;
 use crate::config::{AssociationConfig, Burst, DataAhead, DataCopies, Pacing, PathOrder, Preset};
+use crate::mechanism::copies::CopyAnswer;
 use crate::transmit::outstanding::History;
 use crate::transmit::partial_reliability::Reliability;
 use crate::transmit::testing::Sent;
@@ -553,5 +554,33 @@ fn sacks_that_say_nothing_new_tell_how_fast_their_path_delivers() {
             bench.hear(&Answer::of(chunks).over(1));
         }
         assert_eq!(bench.path(1).bottleneck_rate(), Some(CHUNK * 1000 / 12), "{what}");
+    }
+}
+
+/// A heartbeat took 100 ms over the path, and copies take much longer: what follows them waits until they are answered or count as lost, so that
+/// the answers are known.
+#[test]
+fn no_more_copies_follow_those_that_are_overdue() {
+    for (what, sent, waited_ms, copies) in [
+        ("a few", 3, 250, 1),
+        ("as many as are remembered, just now", 4, 150, 1),
+        ("and long ago", 4, 250, 0),
+        ("so long ago that they are lost", 4, 60_000, 1),
+    ] {
+        let mut bench = bench(|_| {});
+        bench.path(1).rtt.on_control_sample(Instant::ZERO, Duration::from_millis(100));
+        let now = bench.now;
+        for chunk in 0..sent {
+            let copies = &mut bench.path(1).spread_mut().copies;
+            copies.on_sent(now, tsn(100 + chunk), 100, 1_000_000, CopyAnswer::Nothing);
+        }
+        bench.wait(waited_ms);
+        bench.send_one(100, Reliability::Full).1.unwrap();
+        let sends = bench.sends();
+        assert_eq!(
+            sends.iter().filter(|(path, _)| *path == 1).count(),
+            copies,
+            "{what}: {sends:?}"
+        );
     }
 }

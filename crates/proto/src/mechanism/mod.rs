@@ -28,6 +28,7 @@ pub(crate) mod sfr;
 pub(crate) mod size_black_hole;
 pub(crate) mod slow_path_rtt;
 pub(crate) mod smart_fast_rtx;
+pub(crate) mod soonest_answer;
 pub(crate) mod stale_sack;
 pub(crate) mod t3_policy;
 pub(crate) mod tail_probe;

@@ -7,6 +7,7 @@
 //! declared lost too early. The window includes the latest delay, and forgets it after a number of recoveries, as in
 //! RFC 8985.
 
+use crate::mechanism::soonest_answer::SoonestAnswer;
 use crate::{Duration, Instant, Tsn};
 
 /// The smallest window: timers and hosts are not more exact.
@@ -34,6 +35,8 @@ impl Transmission {
 pub(crate) struct RoundTrips {
     pub(crate) smoothed: Option<Duration>,
     pub(crate) smallest: Option<Duration>,
+    /// The smallest one of control chunks.
+    pub(crate) control: Option<Duration>,
 }
 
 /// What is known of the order in which a path delivers.
@@ -45,8 +48,7 @@ pub(crate) struct Reordering {
     of_sack: Option<Transmission>,
     /// Time from the newest transmission to its acknowledgement.
     latest_rtt: Duration,
-    /// Shortest time from a transmission to its acknowledgement, over any path.
-    shortest: Option<Duration>,
+    soonest: SoonestAnswer,
     /// The window that was found necessary.
     needed: Duration,
     /// When it was last found too small.
@@ -65,7 +67,7 @@ impl Default for Reordering {
             newest: None,
             of_sack: None,
             latest_rtt: Duration::ZERO,
-            shortest: None,
+            soonest: SoonestAnswer::default(),
             needed: Duration::ZERO,
             grown_at: Instant::ZERO,
             is_seen: false,
@@ -76,32 +78,54 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// A chunk that was sent once is acknowledged.
-    pub(crate) fn on_arrived(&mut self, now: Instant, sent: Transmission, rtts: RoundTrips) {
+    /// A chunk of so many bytes that was sent once is acknowledged.
+    pub(crate) fn on_arrived(
+        &mut self,
+        now: Instant,
+        sent: Transmission,
+        bytes: u32,
+        rtts: RoundTrips,
+    ) {
         if self.has_passed(&sent) {
             self.on_late(now, sent.at, rtts);
         }
-        let time = now.since(sent.at);
-        self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
+        self.soonest.on_answered(now.since(sent.at), bytes);
         self.note_newest(now, sent);
     }
 
-    /// A retransmission is acknowledged, and not the original.
-    pub(crate) fn on_retransmission_arrived(&mut self, now: Instant, sent: Transmission) {
-        if !self.is_too_early(now, sent.at) {
+    /// A copy of so many bytes was answered after this time. It tells nothing of the order.
+    pub(crate) fn on_copy_answered(&mut self, time: Duration, bytes: u32) {
+        self.soonest.on_answered(time, bytes);
+    }
+
+    /// A retransmission of a chunk of so many bytes is acknowledged, and not the original.
+    pub(crate) fn on_retransmission_arrived(
+        &mut self,
+        now: Instant,
+        sent: Transmission,
+        bytes: u32,
+        rtts: RoundTrips,
+    ) {
+        if !self.is_too_early(now, sent.at, bytes, rtts) {
             self.note_newest(now, sent);
         }
     }
 
-    /// Whether an acknowledgement arrives so soon after a retransmission on this path that it must be that of the
-    /// original (RFC 8985 section 6.2, step 2).
-    pub(crate) fn is_too_early(&self, now: Instant, sent_at: Instant) -> bool {
-        self.shortest.is_some_and(|shortest| now.since(sent_at) < shortest)
+    /// Whether an acknowledgement arrives so soon after the retransmission of a chunk of so many bytes on this path that it must be that of
+    /// the original (RFC 8985 section 6.2, step 2).
+    pub(crate) fn is_too_early(
+        &self,
+        now: Instant,
+        sent_at: Instant,
+        bytes: u32,
+        rtts: RoundTrips,
+    ) -> bool {
+        self.soonest.least(bytes, rtts.control).is_some_and(|least| now.since(sent_at) < least)
     }
 
-    /// Shortest time from a transmission to its acknowledgement.
-    pub(crate) fn shortest(&self) -> Option<Duration> {
-        self.shortest
+    /// How soon chunks are answered here.
+    pub(crate) fn soonest(&self) -> &SoonestAnswer {
+        &self.soonest
     }
 
     fn note_newest(&mut self, now: Instant, sent: Transmission) {
@@ -202,12 +226,16 @@ mod tests {
     const RTTS: RoundTrips = RoundTrips {
         smoothed: Some(Duration::from_millis(48)),
         smallest: Some(Duration::from_millis(40)),
+        control: Some(Duration::from_millis(30)),
     };
+
+    /// Bytes of a chunk.
+    const SIZE: u32 = 1000;
 
     /// A path on which TSN 9, sent at 100 ms, was acknowledged at 140 ms.
     fn path() -> Reordering {
         let mut path = Reordering::default();
-        path.on_arrived(at(140), sent(100, 9), RTTS);
+        path.on_arrived(at(140), sent(100, 9), SIZE, RTTS);
         path.end_sack();
         path
     }
@@ -229,11 +257,11 @@ mod tests {
     #[test]
     fn what_one_sack_acknowledges_tells_nothing_of_its_order() {
         let mut path = path();
-        path.on_retransmission_arrived(at(190), sent(150, 3));
-        path.on_arrived(at(190), sent(130, 12), RTTS);
+        path.on_retransmission_arrived(at(190), sent(150, 3), SIZE, RTTS);
+        path.on_arrived(at(190), sent(130, 12), SIZE, RTTS);
         assert!(path.counts_reports());
         path.end_sack();
-        path.on_arrived(at(191), sent(131, 13), RTTS);
+        path.on_arrived(at(191), sent(131, 13), SIZE, RTTS);
         assert!(!path.counts_reports(), "the next one does");
     }
 
@@ -248,7 +276,11 @@ mod tests {
             ("no sample yet: the acknowledgement is one", 0, None, None, 10),
         ] {
             let path = Reordering { needed: ms(needed), ..path() };
-            let rtts = RoundTrips { smoothed: smoothed.map(ms), smallest: smallest.map(ms) };
+            let rtts = RoundTrips {
+                smoothed: smoothed.map(ms),
+                smallest: smallest.map(ms),
+                control: None,
+            };
             assert_eq!(path.window(rtts), ms(window), "{what}");
         }
     }
@@ -257,7 +289,7 @@ mod tests {
     fn a_chunk_is_lost_a_round_trip_and_the_window_after_it_was_sent() {
         assert_eq!(path().lost_at(at(90), RTTS), at(90 + 48 + 10));
         let mut queue_grows = path();
-        queue_grows.on_arrived(at(180), sent(110, 10), RTTS);
+        queue_grows.on_arrived(at(180), sent(110, 10), SIZE, RTTS);
         assert_eq!(queue_grows.lost_at(at(90), RTTS), at(90 + 70 + 10), "the last one counts");
     }
 
@@ -270,13 +302,13 @@ mod tests {
             ("later than any window", 300, 48),
         ] {
             let mut path = path();
-            path.on_arrived(at(arrives), sent(90, 8), RTTS);
+            path.on_arrived(at(arrives), sent(90, 8), SIZE, RTTS);
             assert_eq!(path.window(RTTS), ms(window), "{what}");
             assert!(!path.counts_reports(), "{what}");
         }
         let mut path = path();
-        path.on_arrived(at(154), sent(90, 8), RTTS);
-        path.on_arrived(at(150), sent(91, 8), RTTS);
+        path.on_arrived(at(154), sent(90, 8), SIZE, RTTS);
+        path.on_arrived(at(150), sent(91, 8), SIZE, RTTS);
         assert_eq!(path.window(RTTS), ms(20), "it does not shrink with the next one");
     }
 
@@ -304,13 +336,13 @@ mod tests {
     #[test]
     fn a_window_is_forgotten_after_recoveries_that_did_not_need_it() {
         let mut path = path();
-        path.on_arrived(at(166), sent(90, 8), RTTS);
+        path.on_arrived(at(166), sent(90, 8), SIZE, RTTS);
         let recover = |path: &mut Reordering, times| (0..times).for_each(|_| path.on_recovery());
         recover(&mut path, 15);
         assert_eq!(path.window(RTTS), ms(35));
         recover(&mut path, 1);
         assert_eq!(path.window(RTTS), ms(35), "it was needed in these");
-        path.on_arrived(at(154), sent(90, 8), RTTS);
+        path.on_arrived(at(154), sent(90, 8), SIZE, RTTS);
         recover(&mut path, 16);
         assert_eq!((path.window(RTTS), path.counts_reports()), (ms(20), false), "less was");
         recover(&mut path, 16);
@@ -320,13 +352,18 @@ mod tests {
     #[test]
     fn what_comes_too_early_is_the_original() {
         let mut path = path();
-        assert!(path.is_too_early(at(189), at(150)));
-        assert!(!path.is_too_early(at(190), at(150)));
-        assert!(!Reordering::default().is_too_early(at(150), at(150)), "no round trip is known");
-        path.on_retransmission_arrived(at(189), sent(150, 5));
+        assert!(path.is_too_early(at(189), at(150), SIZE, RTTS));
+        assert!(!path.is_too_early(at(190), at(150), SIZE, RTTS));
+        assert!(
+            !Reordering::default().is_too_early(at(150), at(150), SIZE, RTTS),
+            "no round trip is known"
+        );
+        assert!(path.is_too_early(at(179), at(150), SIZE - 1, RTTS));
+        assert!(!path.is_too_early(at(180), at(150), SIZE - 1, RTTS), "it is smaller");
+        path.on_retransmission_arrived(at(189), sent(150, 5), SIZE, RTTS);
         path.end_sack();
         assert!(!path.has_passed(&sent(120, 6)));
-        path.on_retransmission_arrived(at(190), sent(150, 5));
+        path.on_retransmission_arrived(at(190), sent(150, 5), SIZE, RTTS);
         path.end_sack();
         assert!(path.has_passed(&sent(120, 6)));
     }

@@ -187,6 +187,11 @@ impl RttEstimator {
         self.smoothed.map(|_| self.smallest)
     }
 
+    /// Smallest sample of control chunks, once there is one.
+    pub(crate) fn smallest_control(&self) -> Option<Duration> {
+        Some(self.smallest_control).filter(|smallest| *smallest < Duration::MAX)
+    }
+
     /// How long a SACK takes over the path, which is small like a control chunk: half of the smallest sample so far of any kind, once there
     /// is one.
     pub(crate) fn way_back(&self) -> Option<Duration> {

@@ -318,6 +318,7 @@ impl Transmitter {
         };
         let answered = copies.on_sack(sack, is_duplicate, |tsn| report.covers(tsn));
         if let Some((sent_at, bytes)) = answered {
+            path.note_copy_answered(cx.now.since(sent_at), bytes);
             path.sample_rtt(cx.now, cx.probe, sent_at, bytes);
         }
     }

@@ -8,7 +8,7 @@ use super::{AckOutcome, SendCx, Transmitter};
 use crate::congestion::coupled::group::GroupViews;
 use crate::mechanism::reordering::Transmission;
 use crate::transmit::outstanding::{History, Newly};
-use crate::{Instant, PathId, ProbeEvent, Tsn};
+use crate::{Instant, ProbeEvent, Tsn};
 
 /// Retransmissions of these chunks followed a loss.
 const LOST_ONCE: History = History::FAST_RETRANSMITTED.union(History::TIMER_RETRANSMITTED);
@@ -23,9 +23,10 @@ impl SendPaths {
         let is_ordinary = newly.transmissions == 1 && newly.was_in_flight;
         let doubts = newly.history.intersection(UNCERTAIN);
         let is_certain =
-            doubts.is_empty() || doubts == History::COPIED && self.is_no_copy(now, tsn, newly.path);
+            doubts.is_empty() || doubts == History::COPIED && self.is_no_copy(now, tsn, newly);
         if is_ordinary && is_certain {
-            self[newly.path].note_arrived(now, Transmission { at: newly.sent_at, tsn });
+            let sent = Transmission { at: newly.sent_at, tsn };
+            self[newly.path].note_arrived(now, sent, newly.flight_bytes);
         } else {
             self.note_repeated(now, tsn, newly);
         }
@@ -35,16 +36,15 @@ impl SendPaths {
     #[inline]
     pub(super) fn came_here(&self, now: Instant, tsn: Tsn, newly: &Newly) -> bool {
         !newly.history.contains(History::COPIED)
-            || newly.transmissions == 1 && self.is_no_copy(now, tsn, newly.path)
+            || newly.transmissions == 1 && self.is_no_copy(now, tsn, newly)
     }
 
     /// Whether a copied chunk of this path was acknowledged too soon for that to answer its copy.
     #[inline(never)]
-    fn is_no_copy(&self, now: Instant, tsn: Tsn, path: PathId) -> bool {
-        let others = self.iter().filter(|it| it.id != path);
+    fn is_no_copy(&self, now: Instant, tsn: Tsn, newly: &Newly) -> bool {
+        let others = self.iter().filter(|it| it.id != newly.path);
         let mut copied = others.filter_map(|it| Some((it, it.copies().sent_at(tsn)?))).peekable();
-        // The answer may return over any path; where none did, a copy takes at least half a round trip until it arrives.
-        let least = |it: &SendPath| it.soonest_answer().or(it.rtt.smallest().map(|rtt| rtt / 2));
+        let least = |it: &SendPath| it.soonest_answer_of_copy(newly.flight_bytes);
         copied.peek().is_some()
             && copied.all(|(it, at)| least(it).is_some_and(|least| now.since(at) < least))
     }
@@ -55,14 +55,15 @@ impl SendPaths {
         let sent = Transmission { at: newly.sent_at, tsn };
         let is_certain = !newly.history.intersects(UNCERTAIN);
         let is_repeated_once = newly.transmissions == 2 && newly.was_in_flight && is_certain;
+        let (bytes, rtts) = (newly.flight_bytes, self[newly.path].round_trips());
         let order = &mut self[newly.path].arrivals_mut().order;
         let is_original = match newly.transmissions {
             1 => is_certain,
-            _ => is_repeated_once && order.is_too_early(now, newly.sent_at),
+            _ => is_repeated_once && order.is_too_early(now, newly.sent_at, bytes, rtts),
         };
         // What came from another path may have arrived there.
         if is_repeated_once && !newly.history.contains(History::MOVED) {
-            order.on_retransmission_arrived(now, sent);
+            order.on_retransmission_arrived(now, sent, bytes, rtts);
         }
         if newly.transmissions > 1 && !newly.history.intersects(LOST_ONCE) {
             return;

@@ -41,7 +41,22 @@ impl Default for Arrivals {
 impl SendPath {
     /// The shortest time in which a chunk that was sent once on the path was acknowledged, if its order is watched.
     pub(crate) fn soonest_answer(&self) -> Option<Duration> {
-        self.arrivals().and_then(|arrivals| arrivals.order.shortest())
+        self.arrivals().and_then(|arrivals| arrivals.order.soonest().shortest())
+    }
+
+    /// A copy of so many bytes on the path takes at least so long until it is acknowledged over whatever path, as far as that is known: as
+    /// long as others took so far; before there were any, half of the smallest round trip, as if the ways there and back were equal.
+    pub(crate) fn soonest_answer_of_copy(&self, bytes: u32) -> Option<Duration> {
+        let control = self.rtt.smallest_control();
+        let soonest = self.arrivals().map(|arrivals| arrivals.order.soonest());
+        soonest.and_then(|it| it.least(bytes, control)).or_else(|| self.rtt.way_back())
+    }
+
+    /// A copy of so many bytes was answered after this time.
+    pub(crate) fn note_copy_answered(&mut self, time: Duration, bytes: u32) {
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.order.on_copy_answered(time, bytes);
+        }
     }
 
     /// What is known of the order in which it delivers, where the policy wants to know.
@@ -68,7 +83,11 @@ impl SendPath {
 
     /// What the reordering window depends on.
     pub(crate) fn round_trips(&self) -> RoundTrips {
-        RoundTrips { smoothed: self.rtt.srtt(), smallest: self.rtt.smallest() }
+        RoundTrips {
+            smoothed: self.rtt.srtt(),
+            smallest: self.rtt.smallest(),
+            control: self.rtt.smallest_control(),
+        }
     }
 
     /// The reordering window, where it adapts.
@@ -87,10 +106,10 @@ impl SendPath {
         arrivals.map(|arrivals| arrivals.order.end_sack()).is_some()
     }
 
-    /// A chunk is acknowledged that was sent once and is not lost.
-    pub(crate) fn note_arrived(&mut self, now: Instant, sent: Transmission) {
+    /// A chunk of so many bytes is acknowledged that was sent once and is not lost.
+    pub(crate) fn note_arrived(&mut self, now: Instant, sent: Transmission, bytes: u32) {
         let rtts = self.round_trips();
-        self.arrivals_mut().order.on_arrived(now, sent, rtts);
+        self.arrivals_mut().order.on_arrived(now, sent, bytes, rtts);
     }
 
     /// The chunk is lost. Only a first transmission can be proved to have arrived after all.

@@ -19,13 +19,19 @@ pub(super) struct FullPipe {
     /// The rate to compare with, full_bw.
     baseline: Rate,
     rounds: u32,
-    /// A sample behind the first one of the present round showed growth, and one of the round before.
-    grew_within: bool,
-    grew_before: bool,
+    /// Growth that samples behind the first one of a round showed.
+    late_growth: LateGrowth,
     /// The path has been full since the estimator was restarted, full_bw_now.
     pub(super) is_full: bool,
     /// It was full once, full_bw_reached.
     pub(super) was_full: bool,
+}
+
+/// Where a sample behind the first one of its round showed growth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct LateGrowth {
+    in_this_round: bool,
+    in_the_last_one: bool,
 }
 
 impl FullPipe {
@@ -36,7 +42,7 @@ impl FullPipe {
 
     /// The rate grew within a round trip.
     pub(super) fn grows(&self) -> bool {
-        self.rounds == 0 || self.grew_before
+        self.rounds == 0 || self.late_growth.in_the_last_one
     }
 
     /// A sample that the application did not limit; a round `starts` with it.
@@ -45,11 +51,12 @@ impl FullPipe {
             return;
         }
         if starts {
-            self.grew_before = core::mem::take(&mut self.grew_within);
+            let LateGrowth { in_this_round, .. } = self.late_growth;
+            self.late_growth = LateGrowth { in_this_round: false, in_the_last_one: in_this_round };
         }
         if rate >= percent(self.baseline, GROWTH) {
             self.restart(rate);
-            self.grew_within = !starts;
+            self.late_growth.in_this_round = !starts;
             return;
         }
         if !starts {

@@ -113,6 +113,15 @@ impl CopyRoom {
     }
 }
 
+/// A copy that a SACK answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AnsweredCopy {
+    pub(crate) sent_at: Instant,
+    pub(crate) bytes: u32,
+    /// No other copy is remembered that was sent before it, and would have arrived.
+    pub(crate) is_next: bool,
+}
+
 /// A SACK over the path of copies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SackHere {
@@ -300,7 +309,7 @@ impl Copies {
         sack: SackHere,
         is_duplicate: impl Fn(Tsn) -> bool,
         covers: impl Fn(Tsn) -> bool,
-    ) -> Option<(Instant, u32)> {
+    ) -> Option<AnsweredCopy> {
         let SackHere { now, least, carried, reports_others } = sack;
         let latest = self.awaited?;
         // What a SACK over the path may be the first to acknowledge: two of them leave open which one it answers.
@@ -328,9 +337,10 @@ impl Copies {
             && is_due(&latest)
             && covers(latest.tsn);
         if is_reported(&latest) || is_answer {
+            let is_next = self.earlier[0].is_none();
             (self.awaited, self.unanswered) = (None, 0);
             self.earlier = [None; EARLIER];
-            return Some((latest.sent_at, latest.bytes));
+            return Some(AnsweredCopy { sent_at: latest.sent_at, bytes: latest.bytes, is_next });
         }
         let is_first = |copy: &Copy| {
             let is_only = firsts == 1 && !may_be_first(&latest) && !reports_others;
@@ -344,9 +354,10 @@ impl Copies {
         let reported = answered?;
         let copy = self.earlier[reported]?;
         // What was sent before it has arrived, or is lost.
+        let is_next = self.earlier.get(reported + 1).is_none_or(Option::is_none);
         self.earlier[reported..].fill(None);
         self.unanswered = 0;
-        Some((copy.sent_at, copy.bytes))
+        Some(AnsweredCopy { sent_at: copy.sent_at, bytes: copy.bytes, is_next })
     }
 }
 

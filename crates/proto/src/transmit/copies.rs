@@ -317,9 +317,10 @@ impl Transmitter {
             reports_others: duplicates.iter().any(|tsn| copies.sent_at(Tsn(tsn)).is_none()),
         };
         let answered = copies.on_sack(sack, is_duplicate, |tsn| report.covers(tsn));
-        if let Some((sent_at, bytes)) = answered {
-            path.note_copy_answered(cx.now.since(sent_at), bytes);
-            path.sample_rtt(cx.now, cx.probe, sent_at, bytes);
+        if let Some(copy) = answered {
+            path.note_copy_answered(cx.now.since(copy.sent_at), copy.bytes);
+            path.sample_rtt(cx.now, cx.probe, copy.sent_at, copy.bytes);
+            path.note_copy_delivered(cx.now, &copy);
         }
     }
 }

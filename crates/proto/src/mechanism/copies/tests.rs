@@ -9,6 +9,11 @@ fn sack(ms: u64, least: Duration) -> SackHere {
     SackHere { now: at(ms), least, carried: true, reports_others: false }
 }
 
+/// When the copy was sent that a SACK answers, and its size.
+fn which(answer: Option<AnsweredCopy>) -> Option<(Instant, u32)> {
+    answer.map(|copy| (copy.sent_at, copy.bytes))
+}
+
 #[test]
 fn one_copy_at_a_time_measures_a_path() {
     let mut copies = Copies::default();
@@ -18,7 +23,8 @@ fn one_copy_at_a_time_measures_a_path() {
     assert!(!copies.may_measure(at(300), rto, None));
     let none = Duration::ZERO;
     assert_eq!(copies.on_sack(sack(9, none), |_| false, |tsn| tsn == Tsn(6)), None);
-    assert_eq!(copies.on_sack(sack(9, none), |_| false, |tsn| tsn == Tsn(7)), Some((at(0), 1000)));
+    let answer = copies.on_sack(sack(9, none), |_| false, |tsn| tsn == Tsn(7));
+    assert_eq!(which(answer), Some((at(0), 1000)));
     assert_eq!(copies.on_sack(sack(9, none), |_| true, |_| true), None, "once");
     assert!(copies.may_measure(at(300), rto, None));
 }
@@ -70,7 +76,7 @@ fn the_answer_to_the_first_transmission_measures_nothing() {
             copies.on_other_sack(at(5), least, |_| true);
         }
         let answer = copies.on_sack(sack(at_ms, least), |_| duplicate, |_| covers);
-        assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(0)), "{what}");
+        assert_eq!(answer.map(|copy| copy.sent_at), answers.then_some(at(0)), "{what}");
     }
 }
 
@@ -90,7 +96,7 @@ fn what_comes_over_the_path_answers_the_only_copy() {
         copies.on_acked_elsewhere(at(5), |_| true);
         let answer =
             copies.on_sack(SackHere { carried, ..sack(at_ms, least) }, |_| false, |_| true);
-        assert_eq!(answer.map(|(sent_at, _)| sent_at), answers.then_some(at(1)), "{what}");
+        assert_eq!(answer.map(|copy| copy.sent_at), answers.then_some(at(1)), "{what}");
     }
 }
 
@@ -121,7 +127,7 @@ fn the_answer_to_an_earlier_copy_measures_that_one() {
             |tsn| is_in(duplicates, tsn),
             |tsn| is_in(covers, tsn),
         );
-        assert_eq!(answer.map(|(sent_at, _)| sent_at), sent_at.map(at), "{what}");
+        assert_eq!(answer.map(|copy| copy.sent_at), sent_at.map(at), "{what}");
     }
 }
 
@@ -139,7 +145,7 @@ fn a_report_of_a_forgotten_copy_answers_no_other() {
         }
         let here = SackHere { reports_others, ..sack(40, Duration::from_millis(10)) };
         let answer = copies.on_sack(here, |_| false, |tsn| tsn == Tsn(1));
-        assert_eq!(answer, answers.then_some((at(0), 1000)), "{earlier} {reports_others}");
+        assert_eq!(which(answer), answers.then_some((at(0), 1000)), "{earlier} {reports_others}");
     }
 }
 
@@ -151,8 +157,8 @@ fn of_two_transmissions_of_one_chunk_the_first_is_answered_first() {
     copies.on_sent(at(60), Tsn(1), 1000, LEAST_RATE, CopyAnswer::FirstAck);
     let mut duplicate =
         |ms| copies.on_sack(sack(ms, Duration::from_millis(10)), |tsn| tsn == Tsn(1), |_| true);
-    assert_eq!(duplicate(100), Some((at(0), 1000)));
-    assert_eq!(duplicate(160), Some((at(60), 1000)));
+    assert_eq!(which(duplicate(100)), Some((at(0), 1000)));
+    assert_eq!(which(duplicate(160)), Some((at(60), 1000)));
     assert_eq!(duplicate(170), None);
 }
 
@@ -263,7 +269,7 @@ fn a_report_that_comes_too_soon_is_not_of_the_latest_copy() {
         }
         let reported = |tsn: Tsn| tsn == Tsn(1);
         let answer = copies.on_sack(sack(asked_at, least), reported, |_| false);
-        assert_eq!(answer, expected.map(|ms| (at(ms), 1000)), "{asked_at} {others}");
+        assert_eq!(which(answer), expected.map(|ms| (at(ms), 1000)), "{asked_at} {others}");
     }
 }
 
@@ -292,7 +298,7 @@ fn what_is_left_behind_is_a_copy() {
         let is_reported = |tsn: Tsn| Some(tsn.0) == reported;
         let covers = |tsn: Tsn| covered.contains(&tsn.0);
         let answer = copies.on_sack(sack(20, least), is_reported, covers);
-        assert_eq!(answer, expected.map(|ms| (at(ms), 1000)), "{what}");
+        assert_eq!(which(answer), expected.map(|ms| (at(ms), 1000)), "{what}");
     }
 }
 
@@ -355,4 +361,25 @@ fn copies_are_many_while_a_forgotten_one_may_be_on_its_way() {
     }
     assert!(copies.are_many(at(30), longest(31)));
     assert!(!copies.are_many(at(30), longest(30)), "the first has arrived");
+}
+
+/// Three copies of 1,000 bytes were sent together. A SACK that answers one leaves open when those before it arrived.
+#[test]
+fn an_answer_tells_whether_another_copy_was_left_out() {
+    for (what, reports, expected) in [
+        ("each in turn", &[1, 2, 3][..], &[true, true, true][..]),
+        ("the first is lost", &[2, 3], &[false, true]),
+        ("only the last is known", &[3], &[false]),
+    ] {
+        let mut copies = Copies::default();
+        for tsn in 1..=3 {
+            copies.on_sent(at(0), Tsn(tsn), 1000, LEAST_RATE, CopyAnswer::FirstAck);
+        }
+        let answers = reports.iter().map(|&reported: &u32| {
+            let here = sack(40, Duration::from_millis(10));
+            copies.on_sack(here, |tsn| tsn.0 == reported, |_| true).map(|copy| copy.is_next)
+        });
+        let expected: std::vec::Vec<_> = expected.iter().copied().map(Some).collect();
+        assert_eq!(answers.collect::<std::vec::Vec<_>>(), expected, "{what}");
+    }
 }

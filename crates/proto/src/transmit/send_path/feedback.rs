@@ -1,8 +1,11 @@
 //! What a path tells controllers beside the bytes that it acknowledges: how fast it delivers, what it loses, and whether
 //! that was a loss.
 
+use alloc::boxed::Box;
+
 use super::SendPath;
 use crate::congestion::{Controller, GroupView, LossSample, RateSample, SpuriousLoss};
+use crate::mechanism::copies::AnsweredCopy;
 use crate::probe::TransmissionCause;
 use crate::transmit::backlog::Backlog;
 use crate::transmit::dispersion::Dispersion;
@@ -203,6 +206,20 @@ impl SendPath {
             feedback.dispersion.on_chunk_acked(reported.sent_at, true);
             feedback.dispersion.on_sack(now, reported.bytes);
         }
+    }
+
+    /// A SACK over the path answers a copy there: a packet like others, for what the bottleneck passes on.
+    pub(crate) fn note_copy_delivered(&mut self, now: Instant, copy: &AnsweredCopy) {
+        if !self.control.hears_of_packets() {
+            return;
+        }
+        // It may have carried nothing else.
+        let feedback = self.feedback.get_or_insert_with(Box::default);
+        if !copy.is_next {
+            feedback.dispersion.end_train();
+        }
+        feedback.dispersion.on_chunk_acked(copy.sent_at, true);
+        feedback.dispersion.on_sack(now, copy.bytes.into());
     }
 
     /// Bytes per second that the bottleneck passes on, once a train of packets has been measured.

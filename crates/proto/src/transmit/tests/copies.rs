@@ -584,3 +584,34 @@ fn no_more_copies_follow_those_that_are_overdue() {
         );
     }
 }
+
+/// Copies leave together like the packets of a train, and their answers are as far apart as the bottleneck made them.
+#[test]
+fn copies_tell_how_fast_their_path_delivers() {
+    for (what, answered, rate) in
+        [("all", &[3, 2, 1, 0][..], Some(CHUNK * 1000 / 12)), ("not the second", &[3, 1], None)]
+    {
+        let mut bench = proven(100, |config| {
+            config.policies.congestion = crate::config::CongestionAlgorithm::Cubic;
+            config.policies.pacing = Pacing::Off;
+            config.policies.data_copies = DataCopies::Off;
+        });
+        bench.place(&[0; 4]);
+        bench.config.policies.data_copies = DataCopies::On;
+        bench.wait(1);
+        let now = bench.now;
+        for chunk in [3, 2, 1, 0] {
+            bench.tx.outstanding.get_mut(tsn(chunk)).history |= History::COPIED;
+            let copies = &mut bench.path(1).spread_mut().copies;
+            copies.on_sent(now, tsn(chunk), CHUNK as u32, 1_000_000, CopyAnswer::Nothing);
+        }
+        bench.wait(30);
+        bench.sack(&Answer::of(4));
+        bench.wait(60);
+        for &chunk in answered {
+            bench.wait(12);
+            bench.hear(&Answer { twice: [chunk].into(), ..Answer::of(4).over(1) });
+        }
+        assert_eq!(bench.path(1).bottleneck_rate(), rate, "{what}");
+    }
+}

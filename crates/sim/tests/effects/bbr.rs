@@ -56,10 +56,13 @@ fn bbr_bears_bursts_of_loss() {
         "sctp.receive_buffer=32 MiB",
         "run.duration=15 s",
     ];
-    for seed in ["run.seed=1", "run.seed=2", "run.seed=3"] {
-        let goodput = run(SHORT_QUEUE, &[&bursts[..], &[seed]].concat()).goodput_bit_s;
-        assert!(goodput > 85e6, "{seed}: {goodput}");
-    }
+    let goodput = |seed: u32| {
+        let seed = format!("run.seed={seed}");
+        run(SHORT_QUEUE, &[&bursts[..], &[&seed]].concat()).goodput_bit_s
+    };
+    let goodputs: Vec<f64> = (1..=6).map(goodput).collect();
+    assert!(goodputs.iter().all(|goodput| *goodput > 80e6), "{goodputs:?}");
+    assert!(goodputs.iter().sum::<f64>() > 6.0 * 87e6, "{goodputs:?}");
 }
 
 /// A buffer full per round trip is 83.9 Mbit/s. At the rate that the path bears, what a gap has held up overflows the queue when it is

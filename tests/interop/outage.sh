@@ -78,14 +78,14 @@ head -c 20000000 /dev/urandom > "$WORK/file"
 say "outages of 20 MB over two links:"
 begin --from "$(addresses b)"
 for path in 1 2; do cut $path; done
-wait_for 30 grep -q 'the connection is lost' "$WORK/sender" || report "the sender does not say that the connection is lost"
+wait_for 30 grep -q 'the connection was lost' "$WORK/sender" || report "the sender does not say that the connection was lost"
 for path in 1 2; do mend $path; done
 intact "longer than the idle timeout"
 grep -q '^path[12] lost at' "$WORK/sender" || report "no path is said to be lost"
 
 begin
 for path in 1 2; do cut $path; done
-wait_for 30 grep -q 'the connection is lost' "$WORK/sender" || report "the sender does not say that the connection is lost"
+wait_for 30 grep -q 'the connection was lost' "$WORK/sender" || report "the sender does not say that the connection was lost"
 for path in 1 2; do
     ip -n "$NS_B" address del "$(address b $path)/24" dev "path$path"
     ip -n "$NS_B" address add "10.77.$path.77/24" dev "path$path"

@@ -9,7 +9,7 @@ use polypath::source_address;
 use tokio::net::lookup_host;
 
 use crate::failure::Failure;
-use crate::zoned::Zoned;
+use crate::zoned::{NotZoned, Zoned};
 
 /// An address or a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,10 +32,14 @@ impl FromStr for Host {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
+        match text.parse::<Zoned>() {
             Ok(address) => Ok(Self::Address(address)),
             Err(_) if is_name(text) => Ok(Self::Name(text.to_owned())),
-            Err(reason) => Err(reason),
+            Err(NotZoned::Address(wrong)) => Err(format!(
+                "{wrong:?} is neither an IP address nor a host name{}",
+                why_no_address(&wrong).unwrap_or_default()
+            )),
+            Err(reason) => Err(reason.to_string()),
         }
     }
 }
@@ -55,6 +59,21 @@ fn is_name(text: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
         && last.chars().any(|c| !c.is_ascii_digit())
+}
+
+/// What is wrong with numbers and dots that are no IPv4 address, as the end of a sentence.
+fn why_no_address(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split('.').collect();
+    let is_number = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+    if !parts.iter().all(is_number) {
+        return None;
+    }
+    let large = parts.iter().find(|part| part.parse::<u8>().is_err());
+    Some(match (parts.len(), large) {
+        (4, Some(part)) => format!(": {part} is larger than 255"),
+        (4, None) => ": a number of an IPv4 address does not begin with 0".to_owned(),
+        (count, _) => format!(": an IPv4 address has four numbers, and this has {count}"),
+    })
 }
 
 /// All hosts, separated by commas.
@@ -111,15 +130,19 @@ mod tests {
             assert_eq!(host.to_string(), address);
         }
         for (text, reason) in [
-            ("192.0.2", "not an IP address"),
+            ("192.0.2", "an IPv4 address has four numbers, and this has 3"),
+            ("999.1.2.3", "neither an IP address nor a host name: 999 is larger than 255"),
+            ("1.2.3.04", "does not begin with 0"),
             ("192.0.2.1:9899", "port"),
             ("server.example.net:9899", "port"),
-            ("server%eth0", "not an IP address"),
-            ("a/b", "not an IP address"),
+            ("server%eth0", "\"server\" is neither an IP address nor a host name"),
+            ("a/b", "neither an IP address nor a host name"),
             ("", "an address is missing"),
         ] {
             let error = text.parse::<Host>().unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
+            // Those of this host are no help.
+            assert!(!error.contains("`ip address`"), "{text}: {error}");
         }
     }
 

@@ -28,9 +28,39 @@ pub(crate) fn trouble(addresses: &[IpAddr]) -> Option<String> {
 }
 
 /// The interface that has a local address, if one has.
-pub(crate) fn name_of(address: IpAddr) -> Option<String> {
-    let places = places().unwrap_or_default();
-    places.into_iter().find(|place| place.address == address).map(|place| place.interface)
+pub(crate) fn name_of(address: IpAddr, places: &[Place]) -> Option<&str> {
+    // The loopback interface has all of 127.0.0.0/8, whichever of them it lists.
+    let is_same = |place: &&Place| {
+        place.address == address || place.address.is_loopback() && address.is_loopback()
+    };
+    places.iter().find(is_same).map(|place| place.interface.as_str())
+}
+
+/// The way of a path in words: its interface, if one has the local address, and both addresses.
+pub(crate) fn way(local: IpAddr, remote: IpAddr) -> String {
+    match name_of(local, &places().unwrap_or_default()) {
+        Some(name) => format!("{name} {local} -> {remote}"),
+        None => format!("{local} -> {remote}"),
+    }
+}
+
+/// Short names of paths between these addresses, by the same rule: the interface, with addresses if several paths have it; or the local
+/// address, if no interface has it.
+pub(crate) fn names(paths: &[[IpAddr; 2]], places: &[Place]) -> Vec<String> {
+    let name =
+        |local: IpAddr| name_of(local, places).map_or_else(|| local.to_string(), str::to_owned);
+    let named: Vec<_> = paths.iter().map(|[local, _]| name(*local)).collect();
+    let short = |(own, [local, remote]): (&String, &[IpAddr; 2])| {
+        let alike = named.iter().zip(paths).filter(|(name, _)| *name == own);
+        let same_source = alike.clone().filter(|(_, path)| path[0] == *local).count();
+        match (alike.count(), same_source) {
+            (1, _) => own.clone(),
+            (_, 1) => format!("{own} {local}"),
+            _ if *own == local.to_string() => format!("{local} -> {remote}"),
+            _ => format!("{own} {local} -> {remote}"),
+        }
+    };
+    named.iter().zip(paths).map(short).collect()
 }
 
 fn describe(addresses: &[IpAddr], places: &[Place]) -> Option<String> {
@@ -102,6 +132,40 @@ mod tests {
 
     fn place(interface: &str, address: &str, state: State) -> Place {
         Place { interface: interface.to_owned(), address: address.parse().unwrap(), state }
+    }
+
+    #[test]
+    fn paths_are_named_by_interface_and_only_as_long_as_needed() {
+        let places = [
+            place("lo", "127.0.0.1", State::Works),
+            place("eth0", "192.0.2.1", State::Works),
+            place("eth0", "192.0.2.2", State::Works),
+            place("wwan0", "198.51.100.1", State::Works),
+        ];
+        let named = |paths: &[[&str; 2]]| {
+            let ip = |text: &str| text.parse().unwrap();
+            let paths: Vec<_> =
+                paths.iter().map(|[local, remote]| [ip(local), ip(remote)]).collect();
+            names(&paths, &places)
+        };
+        assert_eq!(
+            named(&[["192.0.2.1", "203.0.113.1"], ["198.51.100.1", "203.0.113.1"]]),
+            ["eth0", "wwan0"]
+        );
+        assert_eq!(
+            named(&[["127.0.0.1", "127.0.0.1"], ["127.0.0.2", "127.0.0.2"]]),
+            ["lo 127.0.0.1", "lo 127.0.0.2"]
+        );
+        assert_eq!(
+            named(&[["192.0.2.1", "203.0.113.1"], ["192.0.2.1", "203.0.113.2"]]),
+            ["eth0 192.0.2.1 -> 203.0.113.1", "eth0 192.0.2.1 -> 203.0.113.2"]
+        );
+        // An interface that is gone, with its address.
+        assert_eq!(named(&[["10.0.0.1", "203.0.113.1"]]), ["10.0.0.1"]);
+        assert_eq!(
+            named(&[["10.0.0.1", "203.0.113.1"], ["10.0.0.1", "203.0.113.2"]]),
+            ["10.0.0.1 -> 203.0.113.1", "10.0.0.1 -> 203.0.113.2"]
+        );
     }
 
     #[test]

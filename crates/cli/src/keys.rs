@@ -67,7 +67,7 @@ impl Gate {
     /// A warning that there is no key, unless only this host can connect. `may` says what anybody may do.
     pub(crate) fn warning(&self, listen: &[Zoned], may: &str) -> Option<String> {
         let is_open = self.0.is_none() && !listen.iter().all(|local| local.address.is_loopback());
-        is_open.then(|| format!("without --key, whoever reaches these addresses can {may}"))
+        is_open.then(|| format!("without --key, anybody who can reach these addresses can {may}"))
     }
 
     /// The name of the peer's key, if there are keys. An error if the key was removed while the peer waited.
@@ -114,7 +114,7 @@ impl Watched {
             }
             Err(problem) => {
                 let nobody = SharedKeys::one_per_peer([]).unwrap_or_default();
-                (nobody, format!("{problem}; nobody is accepted until that is mended"))
+                (nobody, format!("{problem}; no peer is accepted until that is fixed"))
             }
         })
     }
@@ -149,7 +149,7 @@ mod tests {
         std::fs::write(&path, "# revoked\n").unwrap();
         let (keys, line) = watched.look().unwrap();
         assert_eq!(keys.ids().count(), 0);
-        assert!(line.contains("has no key") && line.contains("nobody is accepted"), "{line}");
+        assert!(line.contains("has no key") && line.contains("no peer is accepted"), "{line}");
         assert!(watched.look().is_none(), "a change is reported once");
 
         std::fs::write(&path, text).unwrap();

@@ -43,6 +43,7 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use clap_complete::CompleteEnv;
 
 use crate::commands::Command;
+use crate::table::Width;
 
 /// Multipath SCTP: one stack, in a simulator and on real networks.
 #[derive(Debug, Parser)]
@@ -59,7 +60,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     CompleteEnv::with_factory(command).var(commands::COMPLETION).complete();
-    let matches = command().get_matches();
+    let matches = help::fitted(command(), Width::of_output()).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let code = match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -115,6 +116,29 @@ mod tests {
             let found = reads_negative_numbers(Cli::command()).try_get_matches_from(arguments);
             let error = found.unwrap_err().to_string();
             assert!(error.contains(expected) && !error.contains("tip"), "{error}");
+        }
+    }
+
+    /// Every option of every command with what is no value of any.
+    #[test]
+    fn errors_of_values_are_in_words() {
+        let mut whole = command();
+        let mut open = vec![(vec!["polypath".to_owned()], command())];
+        while let Some((words, part)) = open.pop() {
+            for arg in part.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+                let Some(long) = arg.get_long() else { continue };
+                let words = words.iter().cloned().chain([format!("--{long}=-x!")]);
+                if let Err(error) = whole.try_get_matches_from_mut(words) {
+                    let error = error.to_string();
+                    for raw in ["invalid digit", "cannot parse", "is not in", "number too"] {
+                        assert!(!error.contains(raw), "{error}");
+                    }
+                }
+            }
+            open.extend(part.get_subcommands().map(|inner| {
+                let words = words.iter().cloned().chain([inner.get_name().to_owned()]);
+                (words.collect(), inner.clone())
+            }));
         }
     }
 

@@ -53,7 +53,7 @@ fn paths(result: &RunResult) -> Table {
         "data pkts",
         "fast rtx",
         "T3 rtx",
-        "moved",
+        "rescheduled",
         "timeouts",
         "srtt",
         "cwnd",

@@ -4,16 +4,17 @@ use std::net::IpAddr;
 
 use polypath::{Carriers, ENCAPSULATION_PORT, Peer, Preset};
 
+use crate::counts;
 use crate::keys::KeyArgs;
 
 /// Ports and policies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SctpArgs {
     /// SCTP port of the receiver
-    #[arg(long, value_name = "N", default_value_t = polypath_transfer::PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = polypath_transfer::PORT, value_parser = counts::within(1..=u16::MAX))]
     pub(crate) port: u16,
     /// UDP port of the receiver for SCTP in UDP (RFC 6951); with 0, a receiver uses any free port
-    #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
+    #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT, value_parser = counts::within(0..=u16::MAX))]
     pub(crate) encapsulation_port: u16,
     /// Use SCTP over IP (protocol 132) instead of UDP, at both ends; needs the capability
     /// CAP_NET_RAW

@@ -5,7 +5,7 @@ use polypath::{AssociationConfig, Preset};
 use polypath_sim::document::{Defaults, Document, Layer};
 use serde_json::Value;
 
-use crate::suggestion::nearest;
+use crate::suggestion::{self, nearest};
 
 /// The configuration of a transfer with these changes.
 pub(crate) fn association_config(preset: Preset, changes: &[String]) -> Result<AssociationConfig> {
@@ -56,6 +56,12 @@ fn find<'a>(document: &'a mut Value, key: &str) -> Result<&'a mut Value> {
     found.ok_or_else(|| unknown(key, &known))
 }
 
+/// How many keys an error names.
+const NEAREST: usize = 5;
+/// Where all of them are.
+const LISTS: &str =
+    "`polypath policies` lists the policies, and docs/networks.md (Settings) the other keys";
+
 fn unknown(key: &str, known: &[String]) -> anyhow::Error {
     // Steps at the beginning may be missing.
     let words = known.iter().flat_map(|key| {
@@ -64,7 +70,13 @@ fn unknown(key: &str, known: &[String]) -> anyhow::Error {
     });
     match nearest(key, words) {
         Some(nearest) => anyhow!("no such key; did you mean '{nearest}'?"),
-        None => anyhow!("no such key; the keys are {}", known.join(", ")),
+        None => {
+            let near = suggestion::somewhat_like(key, known.iter().map(String::as_str));
+            match near.get(..near.len().min(NEAREST)).unwrap_or_default() {
+                [] => anyhow!("no such key; {LISTS}"),
+                near => anyhow!("no such key; the nearest are {}; {LISTS}", near.join(", ")),
+            }
+        }
     }
 }
 
@@ -160,7 +172,14 @@ mod tests {
             "{}",
             error("rto.mn=1 s")
         );
-        assert!(error("zzz=1").contains("the keys are "));
+        let none = error("zzz=1");
+        assert!(none.contains("no such key; `polypath policies`"), "{none}");
+        let far = error("bufers=1");
+        assert!(
+            far.contains("the nearest are ") && far.contains("policies.buffer_split,"),
+            "{far}"
+        );
+        assert!(far.len() < 300 && far.contains("`polypath policies`"), "{far}");
         let wrong = error("policies.path_order=sideways");
         assert!(
             wrong.starts_with("--set policies.path_order: ") && wrong.contains("rotating"),

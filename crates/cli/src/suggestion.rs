@@ -17,9 +17,38 @@ pub(crate) fn nearest<'a>(
         .map(|(_, suggestion)| suggestion)
 }
 
+/// Least similarity of words of which there may be several.
+const SOMEWHAT: f64 = 0.4;
+
+/// Words that resemble the given one at least a little, the most similar first. A part of a word counts, too.
+pub(crate) fn somewhat_like<'a>(
+    written: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let likeness = |word: &str| {
+        let parts = word
+            .split(['.', '_', '-'])
+            .map(|part| strsim::normalized_damerau_levenshtein(written, part));
+        let whole = strsim::normalized_damerau_levenshtein(written, word);
+        whole.max(parts.fold(0.0, f64::max) * 0.9)
+    };
+    let mut words: Vec<_> = known.map(|word| (likeness(word), word)).collect();
+    words.retain(|(likeness, _)| *likeness >= SOMEWHAT);
+    words.sort_by(|a, b| b.0.total_cmp(&a.0));
+    words.into_iter().map(|(_, word)| word).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_similar_come_first() {
+        let known = ["mtu_bytes", "policies.rto.min", "send_buffer_bytes"];
+        assert_eq!(somewhat_like("buffers", known.into_iter())[0], "send_buffer_bytes");
+        assert_eq!(somewhat_like("mtus", known.into_iter())[0], "mtu_bytes");
+        assert!(somewhat_like("zzz", known.into_iter()).is_empty());
+    }
 
     #[test]
     fn slips_are_told_from_other_words() {

@@ -113,10 +113,8 @@ pub(crate) struct IdlePath {
 
 impl fmt::Display for IdlePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = interfaces::name_of(self.local) {
-            write!(f, "{name} ")?;
-        }
-        write!(f, "{} -> {} carried nothing: {}", self.local, self.remote, self.reason)
+        let way = interfaces::way(self.local, self.remote);
+        write!(f, "{way} carried nothing: {}", self.reason)
     }
 }
 

@@ -30,22 +30,54 @@ impl From<IpAddr> for Zoned {
     }
 }
 
-impl FromStr for Zoned {
-    type Err = String;
+/// Why a text is not an address with or without an interface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum NotZoned {
+    /// What should be the address is none.
+    Address(String),
+    Missing,
+    Port(String),
+    NoInterface,
+    Interface(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl fmt::Display for NotZoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(text) => {
+                write!(f, "{text:?} is not an IP address (`ip address` shows those of this host)")
+            }
+            Self::Missing => f.write_str("an address is missing, before or behind a comma"),
+            Self::Port(text) => write!(
+                f,
+                "{text:?} has a port: --port names the SCTP port, and --encapsulation-port the UDP port"
+            ),
+            Self::NoInterface => f.write_str("an interface has to follow %, as in 10.1.0.2%wwan0"),
+            Self::Interface(name) => {
+                write!(f, "{name:?} is not the name of an interface (`ip link` shows them)")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotZoned {}
+
+impl FromStr for Zoned {
+    type Err = NotZoned;
+
+    fn from_str(text: &str) -> Result<Self, NotZoned> {
         let (address, device) = match text.split_once('%') {
             Some((address, device)) => (address, Some(device)),
             None => (text, None),
         };
         let address = address.parse().map_err(|_| no_address(address))?;
         match device {
-            Some("") => Err("an interface has to follow %, as in 10.1.0.2%wwan0".to_owned()),
+            Some("") => Err(NotZoned::NoInterface),
             Some(name)
                 if name.len() > LONGEST_NAME
                     || name.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control()) =>
             {
-                Err(format!("{name:?} is not the name of an interface (`ip link` shows them)"))
+                Err(NotZoned::Interface(name.to_owned()))
             }
             device => Ok(Self { address, device: device.map(str::to_owned) }),
         }
@@ -53,18 +85,16 @@ impl FromStr for Zoned {
 }
 
 /// The error for a text that is not an address.
-fn no_address(text: &str) -> String {
+fn no_address(text: &str) -> NotZoned {
     let has_port = text.rsplit_once(':').is_some_and(|(host, port)| {
         (!host.contains(':') || host.ends_with(']')) && port.parse::<u16>().is_ok()
     });
     if text.is_empty() {
-        "an address is missing, before or behind a comma".to_owned()
+        NotZoned::Missing
     } else if has_port {
-        format!(
-            "{text:?} has a port: --port names the SCTP port, and --encapsulation-port the UDP port"
-        )
+        NotZoned::Port(text.to_owned())
     } else {
-        format!("{text:?} is not an IP address (`ip address` shows those of this host)")
+        NotZoned::Address(text.to_owned())
     }
 }
 
@@ -131,7 +161,7 @@ mod tests {
             ("10.1.0.2%a/b", "not the name of an interface"),
             ("10.1.0.2%sixteen-letters-", "not the name of an interface"),
         ] {
-            let error = text.parse::<Zoned>().unwrap_err();
+            let error = text.parse::<Zoned>().unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");
         }
     }

@@ -100,6 +100,12 @@ fn every_command_has_a_manual_page() {
     }
     let page = fs::read_to_string(place.join("pages/polypath-sim.1")).expect("a page");
     assert!(page.contains("Examples:"), "{page}");
+    // Options have their values, required arguments come last.
+    let synopsis =
+        page.split(".SH ").find(|part| part.starts_with("SYNOPSIS")).expect("a synopsis");
+    let synopsis = synopsis.replace('\\', "");
+    assert!(synopsis.contains("[--set KEY=VALUE]"), "{synopsis}");
+    assert!(synopsis.trim_end().ends_with("SCENARIO.toml"), "{synopsis}");
     assert!(!place.join("pages/polypath-help.1").exists());
 }
 
@@ -122,7 +128,22 @@ fn shells_are_offered_keys_presets_and_commands() {
     );
     assert!(offered(&["receive", "--preset", "rfc"]).contains("rfc9260"));
     assert!(offered(&["stu"]).starts_with("study"));
-    assert!(!offered(&[""]).contains("man\t"));
+    assert!(offered(&[""]).contains("man\t"));
+}
+
+/// Errors of unknown keys refer to the page.
+#[test]
+fn the_page_about_networks_has_every_setting() {
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/networks.md"))
+            .expect("the page");
+    let table = page.split("\n## ").find(|part| part.starts_with("Settings\n")).expect("its part");
+    for line in offered(&["send", "--set", ""]).lines() {
+        let key = line.split(['=', '\t']).next().unwrap_or_default();
+        if !key.starts_with("policies.") {
+            assert!(table.contains(&format!("`{key}`")), "{key}");
+        }
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub enum Error {
         error: io::Error,
     },
     /// A device or the alarm failed while the emulation went on.
-    #[error("the emulation broke off: {0}")]
+    #[error("the emulation ended early: {0}")]
     Broken(io::Error),
     /// A capture could not be written.
     #[error("a packet capture could not be written: {0}")]

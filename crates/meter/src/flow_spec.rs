@@ -403,7 +403,7 @@ mod tests {
             ("const1:const9:onoff=5,5", "must rise"),
             ("const1:const9:onoff=+5,repeat", "even number"),
             ("const1:const9:onoff=+0.0001,+0.0001,repeat", "are not enough"),
-            (many.as_str(), "more than 1000 times"),
+            (many.as_str(), "more than 1000 on and off times"),
             ("const1:const9:maxmsgsize=10", "at least 48"),
             ("const1:const9:maxmsgsize=65536", "48 to 65535 bytes"),
             ("const1:pareto0,1", "must not be zero"),

@@ -30,7 +30,7 @@ pub enum PlanError {
     #[error("{0} flows: there are at most {MAX_FLOWS}")]
     TooManyFlows(usize),
     /// A peer did not number its flows one after the other.
-    #[error("flow {flow} stands at place {place}")]
+    #[error("flow {flow} is at position {place}")]
     Order {
         /// Number of the flow.
         flow: u32,

@@ -26,13 +26,13 @@ pub enum TrafficError {
     #[error("messages have at least {HEADER} bytes, not {0}")]
     ShortMessages(u16),
     /// It is switched on and off too often.
-    #[error("more than {MOST_TURNS} times of on and off")]
+    #[error("more than {MOST_TURNS} on and off times")]
     TooManyTurns,
     /// The mean length of frames is too long.
     #[error("frames are longer than {LARGEST_FRAME} bytes")]
     LongFrames,
     /// Frames without length would be drawn again and again.
-    #[error("a size of frames that varies must not be zero at times")]
+    #[error("a varying frame size must never be zero")]
     EmptyFrames,
     /// It has too many messages per second.
     #[error("more than {MOST_PER_SECOND} messages per second")]
@@ -266,7 +266,7 @@ mod tests {
             Drawn::Mix(vec![share(zero, 99), share(some, 1)]),
         ] {
             let error = check(drawn).unwrap_err().to_string();
-            assert!(error.contains("must not be zero at times"), "{error}");
+            assert!(error.contains("must never be zero"), "{error}");
         }
         check(Drawn::Uniform(Uniform { from: some, to: some })).unwrap();
         check(Drawn::Exponential(Exponential { mean: some })).unwrap();

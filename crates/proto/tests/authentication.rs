@@ -582,6 +582,71 @@ fn a_peer_that_restarts_needs_the_old_key_where_its_cookie_must_be_authenticated
     }
 }
 
+/// What the server's host answers, or somebody else in its name, to packets of an association that it does not have.
+fn disowning(tag: u32) -> Packet<'static> {
+    let abort = Chunk::Abort(Abort { reflected_tag: true, causes: Causes::empty() });
+    Packet {
+        source_port: 5001,
+        destination_port: 4000,
+        verification_tag: tag,
+        chunks: [abort].into_iter().collect(),
+    }
+}
+
+fn peer_tag(wire: &Wire) -> u32 {
+    wire.server().identity().local_tag
+}
+
+#[test]
+fn a_peer_that_has_lost_the_association_is_noticed_within_seconds() {
+    for (policy, seconds) in [(ALL, 5..12), (demanding(&[chunk_type::DATA]), 0..1)] {
+        let mut wire = Wire::connected(&with(policy), &with(policy));
+        wire.client_sends(0);
+        wire.later(secs(1), |_, packet| Some(packet));
+        let endpoint = EndpointConfig {
+            listening: true,
+            association: with(policy),
+            ..EndpointConfig::default()
+        };
+        wire.server = Host::new(3, endpoint, 5001, &[ip(2)], wire.now);
+        wire.client_sends(1);
+        let mut waited = 0;
+        wire.later(millis(500), |_, packet| Some(packet));
+        while end_of(&wire.client).is_none() && waited < 60 {
+            waited += 1;
+            wire.later(secs(1), |_, packet| Some(packet));
+        }
+        assert_eq!(end_of(&wire.client), Some(&AssociationEnd::AbortedByPeer(Vec::new())));
+        assert!(seconds.contains(&waited), "{waited} s");
+    }
+}
+
+#[test]
+fn who_forges_aborts_ends_nothing_that_works() {
+    let mut wire = Wire::connected(&with(ALL), &with(ALL));
+    for number in 0..400 {
+        let forged = disowning(peer_tag(&wire));
+        wire.deliver(Side::Client, forged);
+        // Now there is data to acknowledge, now there are only heartbeats.
+        if number % 100 < 50 {
+            wire.client_sends(number);
+        }
+        wire.later(millis(200), |_, packet| Some(packet));
+    }
+    assert!(wire.client().is_established());
+    assert_eq!(wire.delivered_to_server(), 200);
+    // Nor does who does not know the tag, even during an outage.
+    wire.client_sends(400);
+    for _ in 0..100 {
+        let forged = disowning(peer_tag(&wire) ^ 1);
+        wire.deliver(Side::Client, forged);
+        wire.later(millis(200), |_, _| None);
+    }
+    assert!(wire.client().is_established());
+    wire.later(secs(70), |_, packet| Some(packet));
+    assert_eq!(wire.delivered_to_server(), 201);
+}
+
 #[test]
 fn two_sides_that_connect_at_once_agree() {
     let config = with_key(ALL, 3, b"shared");

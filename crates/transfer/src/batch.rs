@@ -26,6 +26,9 @@ pub struct LeftOut {
     pub what: &'static str,
 }
 
+/// What is left out by [`Batch::without_hidden`].
+const HIDDEN: &str = "hidden";
+
 /// One thing that is to be sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Entry {
@@ -88,6 +91,50 @@ impl Batch {
     /// What is not sent of the directories.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
+    }
+
+    /// Leaves out what has a name that begins with a dot, with everything below it: in directories, not what was named itself.
+    #[must_use]
+    pub fn without_hidden(mut self) -> Self {
+        let mut left: Option<String> = None;
+        let mut left_out = std::mem::take(&mut self.left_out);
+        self.entries.retain(|entry| {
+            let name = entry.name();
+            let below = |directory: &String| name.starts_with(directory.as_str());
+            if left.as_ref().is_some_and(below) {
+                return false;
+            }
+            let hidden = name.split('/').skip(1).any(|part| part.starts_with('.'));
+            if hidden {
+                left_out.push(LeftOut { path: PathBuf::from(name), what: HIDDEN });
+                left = matches!(entry, Entry::Directory { .. }).then(|| format!("{name}/"));
+            }
+            !hidden
+        });
+        Self { left_out, ..self }
+    }
+
+    /// How many have a name that begins with a dot, or are below a directory with one, and the first of them.
+    pub fn hidden(&self) -> Option<(usize, &str)> {
+        let names = self.entries.iter().map(Entry::name);
+        let mut hidden = names.filter(|name| name::hidden_part(name).is_some());
+        let first = hidden.next()?;
+        Some((hidden.count() + 1, first))
+    }
+
+    /// Takes out those from the entry `from` on.
+    pub(crate) fn take_hidden(&mut self, from: usize) -> Vec<String> {
+        let mut taken = Vec::new();
+        let mut place = 0;
+        self.entries.retain(|entry| {
+            place += 1;
+            let stays = place <= from || name::hidden_part(entry.name()).is_none();
+            if !stays {
+                taken.push(entry.name().to_owned());
+            }
+            stays
+        });
+        taken
     }
 
     /// How many files and directories there are.
@@ -270,6 +317,30 @@ mod tests {
         std::os::unix::fs::symlink(&tree, &link).unwrap();
         assert_eq!(names(&Batch::of(&[&link]).unwrap())[1], "link/0");
         assert_eq!(names(&Batch::of(&[tree.join("a/..")]).unwrap())[1], "tree/0");
+    }
+
+    #[test]
+    fn hidden_names_in_directories_are_left_out_if_wanted() {
+        let place = tempfile::tempdir().unwrap();
+        let tree = place.path().join(".tree");
+        fs::create_dir_all(tree.join(".git/objects")).unwrap();
+        fs::create_dir(tree.join("sub")).unwrap();
+        for file in [".git/config", ".git/objects/1", ".gitignore", "sub/.env", "sub/1", "z"] {
+            fs::write(tree.join(file), file).unwrap();
+        }
+        let batch = Batch::of(&[&tree]).unwrap();
+        assert_eq!(batch.hidden(), Some((10, ".tree")), "all are below it");
+        let mut rest = batch.clone();
+        assert_eq!(rest.take_hidden(8), [".tree/sub/.env", ".tree/sub/1"]);
+        assert_eq!(rest.len(), 8);
+        let batch = batch.without_hidden();
+        assert_eq!(names(&batch), [".tree", ".tree/z", ".tree/sub", ".tree/sub/1"]);
+        let left: Vec<_> = batch.left_out().iter().map(|left| left.path.as_path()).collect();
+        let expected = [".tree/.gitignore", ".tree/.git", ".tree/sub/.env"].map(Path::new);
+        assert_eq!(left, expected);
+        let plain = Batch::of(&[tree.join("sub")]).unwrap();
+        assert_eq!(plain.hidden(), Some((1, "sub/.env")));
+        assert_eq!(plain.without_hidden().hidden(), None);
     }
 
     #[cfg(unix)]

@@ -42,10 +42,12 @@ pub enum FileError {
         source: io::Error,
     },
     /// Another sender is at the same file.
-    #[error("another sender is sending {0:?} at this moment; try again when it is through")]
+    #[error(
+        "another sender is sending {0:?} at the moment; try again when that transfer has ended"
+    )]
     Busy(String),
     /// The file system is full.
-    #[error("the disk is full: {0:?} does not fit any more")]
+    #[error("the disk is full: {0:?} does not fit")]
     DiskFull(String),
     /// The file system has too little free space.
     #[error(
@@ -58,7 +60,7 @@ pub enum FileError {
         free: u64,
     },
     /// The file system can hold few more files, however short they are.
-    #[error("the file system has room for {0} more files only")]
+    #[error("the file system can hold only {0} more files")]
     NoInodes(u64),
     /// The sender has used up what one may store here.
     #[error(transparent)]
@@ -96,7 +98,7 @@ pub enum FileError {
     #[error("the transfer ended")]
     Ended,
     /// The file was stored or discarded before.
-    #[error("the file was dealt with already")]
+    #[error("the file has already been handled")]
     Done,
     /// A thread that works on files failed.
     #[error(transparent)]
@@ -440,7 +442,7 @@ mod tests {
         assert!(check_inodes((0, 0)).is_ok(), "it makes them as it needs them");
         assert!(check_inodes((1_000_000, 10_001)).is_ok());
         let error = check_inodes((1_000_000, 10_000)).unwrap_err().to_string();
-        assert_eq!(error, "the file system has room for 10000 more files only");
+        assert_eq!(error, "the file system can hold only 10000 more files");
         assert!(check_inodes((50, 1)).is_ok(), "a small one can be used up");
         assert!(check_inodes((50, 0)).is_err());
     }

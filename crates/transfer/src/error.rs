@@ -72,7 +72,7 @@ pub enum SendError {
     #[error("the transfer ended")]
     Ended,
     /// The receiver named a byte to go on from at which nothing was compared.
-    #[error("the receiver wants to go on from byte {0}, which was not agreed on")]
+    #[error("the receiver wants to resume at byte {0}, which was not agreed on")]
     WrongOffset(u64),
     /// The system gives no thread to read a file.
     #[error("cannot start a thread that reads")]
@@ -81,7 +81,7 @@ pub enum SendError {
     #[error("{0}; standard input cannot be sent again")]
     InputLost(String),
     /// No association came about again in the time that was allowed for it.
-    #[error("{error}; no connection again within {} s: {last}", .patience.as_secs())]
+    #[error("{error}; could not reconnect within {} s: {last}", .patience.as_secs())]
     NotBack {
         /// Why the association ended.
         error: String,
@@ -166,7 +166,7 @@ pub enum ReceiveError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The sender, or one that has the same file, has connected again and goes on with it.
-    #[error("another association goes on with the file")]
+    #[error("another association has taken over the file")]
     TakenOver,
     /// The sender made no progress for too long, or too little.
     #[error(transparent)]

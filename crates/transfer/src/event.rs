@@ -36,6 +36,15 @@ pub enum Event {
         /// How long there was none.
         after: Duration,
     },
+    /// The receiver takes no hidden files, and some of the batch are: they count as refused, and are not offered.
+    HiddenRefused {
+        /// How many they are.
+        count: usize,
+        /// How many there are in all.
+        of: usize,
+        /// The first of them.
+        first: String,
+    },
     /// More of the content was handed to the association, or received from it and handed to the disk.
     Progress {
         /// Bytes since the last event.

@@ -84,6 +84,15 @@ pub enum FrameError {
     Offsets,
 }
 
+/// What a sign of life says besides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hello {
+    /// A version that the receiver knows; 0 if it names none.
+    pub(crate) version: u8,
+    /// Whether it takes hidden files, if it says so.
+    pub(crate) hidden: Option<bool>,
+}
+
 /// SHA-256 of a file, or of its first bytes.
 pub(crate) type Digest = [u8; 32];
 
@@ -163,8 +172,8 @@ pub(crate) enum Frame {
     Verdict(Reply),
     /// Digests of the beginnings that were asked about.
     Proof(Vec<Digest>),
-    /// Its sender is at work, and something will follow; and a version that it knows, if it says so.
-    Working(u8),
+    /// Its sender is at work, and something will follow; at the beginning, also what it knows and takes.
+    Working(Hello),
 }
 
 impl Frame {
@@ -184,7 +193,10 @@ impl Frame {
             },
             VERDICT => Ok(Self::Verdict(decode_reply(&content)?)),
             PROOF => Ok(Self::Proof(decode_proof(&content)?)),
-            WORKING => Ok(Self::Working(content.get(1).copied().unwrap_or(0))),
+            WORKING => Ok(Self::Working(Hello {
+                version: content.get(1).copied().unwrap_or(0),
+                hidden: content.get(2).map(|takes| *takes != 0),
+            })),
             _ => Err(FrameError::UnknownIdentifier(ppid)),
         }
     }
@@ -250,9 +262,9 @@ pub(crate) fn proof(digests: &[Digest]) -> Message {
     message(PROOF, digests.concat().into())
 }
 
-/// Says at the beginning which version this side knows. To a peer of version 2, it is a sign of life.
-pub(crate) fn hello(version: Version) -> Message {
-    message(WORKING, Bytes::copy_from_slice(&[0, version as u8]))
+/// Says at the beginning which version this side knows, and whether it takes hidden files. To a peer of version 2, it is a sign of life.
+pub(crate) fn hello(version: Version, hidden: bool) -> Message {
+    message(WORKING, Bytes::copy_from_slice(&[0, version as u8, u8::from(hidden)]))
 }
 
 /// Says that something will follow.

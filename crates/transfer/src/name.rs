@@ -88,10 +88,15 @@ pub(crate) fn check_path(path: &[u8]) -> Result<&str, NameError> {
 
 /// Refuses a path with a component that begins with a dot: a hidden file may configure the programs of its owner.
 pub(crate) fn check_visible(name: &str) -> Result<(), NameError> {
-    match name.split('/').find(|component| component.starts_with('.')) {
+    match hidden_part(name) {
         Some(hidden) => Err(NameError::Hidden(hidden.to_owned())),
         None => Ok(()),
     }
+}
+
+/// The first component of a path that begins with a dot.
+pub(crate) fn hidden_part(name: &str) -> Option<&str> {
+    name.split('/').find(|component| component.starts_with('.'))
 }
 
 /// A name as it may be shown, whatever it contains.

@@ -66,7 +66,9 @@ pub enum QuotaError {
         size: u64,
     },
     /// All senders together would store more than so many files.
-    #[error("this receiver accepts at most {0} files and directories altogether, and has them")]
+    #[error(
+        "this receiver accepts at most {0} files and directories altogether, and has reached that number"
+    )]
     TotalFiles(u64),
 }
 

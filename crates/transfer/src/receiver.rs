@@ -196,8 +196,9 @@ impl Receiver {
 
     /// The report of the transfer so far.
     pub fn into_report(self) -> Report {
-        let elapsed = self.begin.elapsed();
-        Report::new(Side::Receiver, &self.association, self.files, elapsed, self.error)
+        // Its transfer is that of one association.
+        let times = [self.begin.elapsed(); 2];
+        Report::new(Side::Receiver, &self.association, self.files, times, self.error)
     }
 
     /// Receives all files that the sender announces, and ends the association. A file that is refused is in
@@ -236,7 +237,7 @@ impl Receiver {
             // What is handed on keeps its order.
             let is_sink = self.rules.sink.is_some();
             let version = if is_sink { Version::Third } else { Version::Fourth };
-            self.say(frame::hello(version)).await?;
+            self.say(frame::hello(version, self.rules.accepts_hidden)).await?;
         }
         let (mut left, mut is_last) = (None, false);
         loop {

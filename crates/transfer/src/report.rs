@@ -76,11 +76,11 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Takes note of one more.
-    pub(crate) fn add(&mut self, side: Side, association: &Association, elapsed: Duration) {
+    /// Takes note of one more, which existed for `lived`.
+    pub(crate) fn add(&mut self, side: Side, association: &Association, lived: Duration) {
         self.associations += 1;
         self.blocked = self.blocked.plus(blocked(association));
-        merge(&mut self.paths, paths(side, association, elapsed));
+        merge(&mut self.paths, paths(side, association, lived));
     }
 }
 
@@ -104,9 +104,12 @@ fn merge(paths: &mut Vec<PathReport>, later: Vec<PathReport>) {
         {
             None => paths.push(path),
             Some(other) => {
+                let (bytes, duration_s) =
+                    (path.bytes + other.bytes, path.duration_s + other.duration_s);
                 *other = PathReport {
-                    bytes: path.bytes + other.bytes,
-                    goodput_bit_s: path.goodput_bit_s + other.goodput_bit_s,
+                    bytes,
+                    duration_s,
+                    goodput_bit_s: bytes as f64 * 8.0 / duration_s.max(1e-9),
                     data_packets_sent: path.data_packets_sent + other.data_packets_sent,
                     fast_retransmissions: path.fast_retransmissions + other.fast_retransmissions,
                     timeout_retransmissions: path.timeout_retransmissions
@@ -188,7 +191,9 @@ pub struct PathReport {
     pub status: &'static str,
     /// Bytes of user data that the path delivered.
     pub bytes: u64,
-    /// Bits of them per second.
+    /// Seconds in which an association with the path existed: not the time between two associations.
+    pub duration_s: f64,
+    /// Bits of user data per second of that time.
     pub goodput_bit_s: f64,
     /// Packets with data that this end sent on it.
     pub data_packets_sent: u64,
@@ -205,12 +210,12 @@ pub struct PathReport {
 }
 
 impl Report {
-    /// Sums up what an association did in `elapsed`; `error` is what ended it early.
+    /// Sums up what an association did, which existed for `lived`, in a transfer of `elapsed`; `error` is what ended it early.
     pub(crate) fn new(
         side: Side,
         association: &Association,
         files: Files,
-        elapsed: Duration,
+        [elapsed, lived]: [Duration; 2],
         error: Option<String>,
     ) -> Self {
         let (all_stored, bytes) = (files.all_stored(), files.stored_bytes());
@@ -227,7 +232,7 @@ impl Report {
             files,
             files_omitted,
             associations: 1,
-            paths: paths(side, association, elapsed),
+            paths: paths(side, association, lived),
         }
     }
 
@@ -235,12 +240,8 @@ impl Report {
     pub(crate) fn after(mut self, past: Past) -> Self {
         self.associations += past.associations;
         self.blocked_s = self.blocked_s.plus(past.blocked);
-        let elapsed = self.duration_s.max(1e-9);
         let own = std::mem::replace(&mut self.paths, past.paths);
         merge(&mut self.paths, own);
-        for path in &mut self.paths {
-            path.goodput_bit_s = path.bytes as f64 * 8.0 / elapsed;
-        }
         self
     }
 
@@ -343,7 +344,7 @@ fn blocked(association: &Association) -> BlockedReport {
     }
 }
 
-fn paths(side: Side, association: &Association, elapsed: Duration) -> Vec<PathReport> {
+fn paths(side: Side, association: &Association, lived: Duration) -> Vec<PathReport> {
     let report = |path: PathStats| {
         let bytes = side.bytes(&path);
         PathReport {
@@ -352,7 +353,8 @@ fn paths(side: Side, association: &Association, elapsed: Duration) -> Vec<PathRe
             remote: path.remote,
             status: path.status.name(),
             bytes,
-            goodput_bit_s: per_second(bytes, elapsed),
+            duration_s: lived.as_secs_f64(),
+            goodput_bit_s: per_second(bytes, lived),
             data_packets_sent: path.data_packets_sent,
             fast_retransmissions: path.fast_retransmissions,
             timeout_retransmissions: path.timeout_retransmissions,

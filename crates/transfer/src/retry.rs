@@ -77,6 +77,7 @@ impl Sender {
         let error = with_causes(error);
         // The receiver keeps what came, as soon as it learns that no more does.
         self.association().abort(format!("{error}{CONNECTING_AGAIN}"));
+        self.association_ended();
         self.tell(&Event::Interrupted { error: error.clone(), patience });
         let begin = Instant::now();
         let mut pause = Duration::from_millis(250);

@@ -2,11 +2,11 @@
 
 mod content;
 mod pending;
+mod said;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use polypath::text::with_causes;
@@ -18,6 +18,7 @@ use polypath_units::BitRate;
 use tokio::task::spawn_blocking;
 
 use self::pending::{Pending, Sent, What};
+use self::said::Said;
 use crate::batch::{Batch, Entry};
 use crate::error::SendError;
 use crate::event::{Event, Observer};
@@ -58,6 +59,9 @@ pub struct Sender {
     association: Association,
     version: Version,
     begin: Instant,
+    /// Since when the association exists, and how long it did, once it has ended.
+    since: Instant,
+    lived: Option<Duration>,
     idle_timeout: Duration,
     /// Size of the send buffer in bytes: no message can be larger.
     send_buffer: u64,
@@ -69,8 +73,8 @@ pub struct Sender {
     done: usize,
     /// What became of entries behind the first that is not done with.
     ended: BTreeMap<usize, Ended>,
-    /// The version that the receiver says it knows, if it says so.
-    said: Arc<AtomicU8>,
+    /// What the receiver says that it knows and takes.
+    said: Arc<Said>,
     /// Bytes of the first file that is not done with which observers have heard of; none before they know that it has begun.
     shown: Option<u64>,
     /// What was sent over associations that have ended.
@@ -125,6 +129,8 @@ impl Sender {
             version: Version::of_peer(&association),
             association,
             begin: Instant::now(),
+            since: Instant::now(),
+            lived: None,
             idle_timeout: IDLE_TIMEOUT,
             send_buffer,
             pace: Pace::default(),
@@ -182,8 +188,8 @@ impl Sender {
 
     /// The report of the transfer so far.
     pub fn into_report(self) -> Report {
-        let elapsed = self.begin.elapsed();
-        let report = Report::new(Side::Sender, &self.association, self.files, elapsed, self.error);
+        let times = [self.begin.elapsed(), self.lived()];
+        let report = Report::new(Side::Sender, &self.association, self.files, times, self.error);
         report.after(self.past)
     }
 
@@ -241,10 +247,20 @@ impl Sender {
         self.abort(reason);
     }
 
+    /// The association has ended.
+    pub(crate) fn association_ended(&mut self) {
+        self.lived = Some(self.lived());
+    }
+
+    fn lived(&self) -> Duration {
+        self.lived.unwrap_or_else(|| self.since.elapsed())
+    }
+
     /// Goes on over another association, since the present one has ended.
     pub(crate) fn continue_over(&mut self, association: Association) {
-        let elapsed = self.begin.elapsed();
-        self.past.add(Side::Sender, &self.association, elapsed);
+        let lived = self.lived();
+        self.past.add(Side::Sender, &self.association, lived);
+        (self.since, self.lived) = (Instant::now(), None);
         self.version = Version::of_peer(&association);
         self.said = Arc::default();
         self.shown = None;
@@ -271,6 +287,7 @@ impl Sender {
     pub(crate) async fn go_on(&mut self) -> Result<(), SendError> {
         u32::try_from(self.batch.len()).map_err(SendError::TooManyFiles)?;
         let mut pending = Pending::default();
+        self.ask_about_hidden().await?;
         // What is pending comes before the next one.
         for place in self.done..self.batch.len() {
             self.send_wanted(&mut pending).await?;
@@ -357,8 +374,7 @@ impl Sender {
     }
 
     fn may_offer_ahead(&self, bytes: u64) -> bool {
-        let said = self.said.load(Relaxed);
-        self.version >= Version::Second && said >= ahead_version(bytes) as u8
+        self.version >= Version::Second && self.said.version() >= ahead_version(bytes) as u8
     }
 
     /// Lets observers know that so many bytes of an entry were sent, if those before it are done with.
@@ -446,7 +462,7 @@ fn ahead_version(bytes: u64) -> Version {
 }
 
 /// The next frame that says something. Notes the version that the receiver says it knows.
-async fn next_frame(association: &Association, said: &AtomicU8) -> Result<Frame, SendError> {
+async fn next_frame(association: &Association, said: &Said) -> Result<Frame, SendError> {
     loop {
         let message = association.receive().await?.ok_or(SendError::ReceiverLeft)?;
         if let Some(frame) = understand(message, said)? {
@@ -455,10 +471,10 @@ async fn next_frame(association: &Association, said: &AtomicU8) -> Result<Frame,
     }
 }
 
-fn understand(message: ReceivedMessage, said: &AtomicU8) -> Result<Option<Frame>, SendError> {
+fn understand(message: ReceivedMessage, said: &Said) -> Result<Option<Frame>, SendError> {
     match Frame::decode(message).map_err(SendError::Protocol)? {
-        Frame::Working(version) => {
-            said.fetch_max(version, Relaxed);
+        Frame::Working(hello) => {
+            said.note(hello);
             Ok(None)
         }
         frame => Ok(Some(frame)),

@@ -225,7 +225,7 @@ async fn who_is_not_to_come_back_and_who_cannot_is_told() {
     let (from, to) = places();
     let path = write(from.path(), "file", &content(50_000_000));
     let server = Server::start(11, &Inbox::new(to.path()));
-    for (patience, expected) in [(0, "the links are gone"), (1, "no connection again within 1 s")] {
+    for (patience, expected) in [(0, "the links are gone"), (1, "could not reconnect within 1 s")] {
         let mut sender = connect(12, &server.peer).await;
         let mut cut = Some(Arc::clone(&server.cut));
         sender = sender.on_event(move |event| {

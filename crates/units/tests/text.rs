@@ -253,6 +253,13 @@ fn files_hold_text() {
     }
 }
 
+#[test]
+fn any_kind_of_space_separates_a_number_from_its_unit() {
+    // As in texts that keep the two on one line, from which they are copied.
+    assert_eq!("10\u{a0}GB".parse(), Ok(ByteCount::from_bytes(10_000_000_000)));
+    assert_eq!("200\u{202f}ms".parse(), Ok(Duration::from_millis(200)));
+}
+
 proptest! {
     #[test]
     fn every_value_survives_its_text(n in prop_oneof![any::<u64>(), 0..10_000u64, (0..20u32).prop_map(|p| 10u64.pow(p.min(19)))]) {

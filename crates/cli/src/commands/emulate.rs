@@ -209,7 +209,7 @@ fn table(outcome: &Emulated) -> String {
         if port.refused + port.failed > 0 {
             let _ = writeln!(
                 text,
-                "  {} {}: {} packets had no way, {} were not taken",
+                "  {} {}: {} packets had no route, {} were not accepted",
                 host.name, port.device, port.refused, port.failed
             );
         }

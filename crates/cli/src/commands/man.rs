@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use clap::builder::StyledStr;
 use clap::{Arg, Command};
 use polypath_lab::results::make_directory;
 
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return output::print(markdown(&built()).as_bytes());
     };
     make_directory(directory).map_err(Failure::usage)?;
-    clap_mangen::generate_to(crate::command().disable_help_subcommand(true), directory)
+    clap_mangen::generate_to(with_synopsis(built()), directory)
         .with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
     Ok(())
 }
@@ -41,6 +42,56 @@ fn built() -> Command {
     let mut command = crate::command().disable_help_subcommand(true);
     command.build();
     command
+}
+
+/// The command with a synopsis that has the values of its options.
+fn with_synopsis(command: Command) -> Command {
+    let text = synopsis(&command);
+    // A line for each form, and no more: one is enough.
+    command.override_usage(StyledStr::from(text)).mut_subcommands(with_synopsis)
+}
+
+fn synopsis(command: &Command) -> String {
+    let mut words = vec![command.get_bin_name().unwrap_or(command.get_name()).to_owned()];
+    let (required, optional): (Vec<_>, Vec<_>) = command
+        .get_arguments()
+        .filter(|arg| !is_common(arg) && !arg.is_positional())
+        .partition(|arg| arg.is_required_set());
+    words.extend(optional.into_iter().map(|arg| format!("[{}]", spelled(arg))));
+    words.extend(required.into_iter().map(spelled));
+    for arg in command.get_positionals().filter(|arg| !arg.is_hide_set()) {
+        let more = match arg.get_num_args() {
+            Some(number) if number.max_values() > 1 => "...",
+            _ => "",
+        };
+        words.push(match arg.is_required_set() {
+            true => format!("{}{more}", value(arg)),
+            false => format!("[{}]{more}", value(arg)),
+        });
+    }
+    if command.get_subcommands().any(|part| !part.is_hide_set()) {
+        words.push("COMMAND".to_owned());
+    }
+    words.join(" ")
+}
+
+/// An option with its value.
+fn spelled(arg: &Arg) -> String {
+    let mut names =
+        arg.get_short().map(|letter| format!("-{letter}")).into_iter().collect::<Vec<_>>();
+    names.extend(arg.get_long().map(|name| format!("--{name}")));
+    let name = names.join("|");
+    match arg.get_action().takes_values() {
+        true => format!("{name} {}", value(arg)),
+        false => name,
+    }
+}
+
+fn value(arg: &Arg) -> String {
+    match arg.get_value_names() {
+        Some(names) => names.join(" "),
+        None => arg.get_id().as_str().to_uppercase(),
+    }
 }
 
 const INTRODUCTION: &str = "\

@@ -11,6 +11,7 @@ use polypath_meter::{Labels, MAX_FLOWS, Server, ServerSession};
 use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
 
+use crate::counts;
 use crate::failure::{Failure, Outcome};
 use crate::hosts;
 use crate::keys::Gate;
@@ -51,9 +52,9 @@ pub(crate) struct Args {
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 enum Side {
-    /// Wait for clients, and measure with them
+    /// Serve measurements to clients
     Server(Box<ServerArgs>),
-    /// Measure with a server
+    /// Measure against a server
     Client(Box<ClientArgs>),
 }
 
@@ -94,10 +95,10 @@ struct ServerArgs {
     #[arg(short = '1', long)]
     one_off: bool,
     /// Maximum number of clients at a time; further ones are refused
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = counts::within(1..=1000_u32))]
     max_clients: u32,
     /// Maximum number of clients at a time from one address (of IPv6: one /64 network)
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = counts::within(1..=1000_u32))]
     max_per_address: u32,
     /// Maximum memory for received data of all clients that waits to be read; near this limit,
     /// receive windows shrink and further clients are refused

@@ -77,7 +77,6 @@ pub(crate) enum Command {
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Write manual pages, or the page of the documentation about commands
-    #[command(hide = true)]
     Man(man::Args),
 }
 

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::failure::{Failure, Outcome};
 use crate::keys::Gate;
+use crate::meter::numbers;
 use crate::output::{self, Outlet};
 use crate::qlog::QlogArgs;
 use crate::runtime::{self, Interruption, Threads};
@@ -30,7 +31,7 @@ const WITHOUT_END: Duration = Duration::MAX;
 /// The same for the summaries of all after an interruption.
 const INTERRUPTED: Duration = Duration::from_secs(2);
 /// Reason for refusing other senders while the only sender is expected back.
-const OTHERS_TURN: &str = "the receiver waits for another sender to connect again";
+const OTHERS_TURN: &str = "the receiver is waiting for another sender to reconnect";
 /// What anybody can do if the receiver has no key.
 const ANYBODY_MAY: &str = "send files here, and anybody on the path can read and change them";
 
@@ -61,8 +62,8 @@ pub(crate) struct Args {
     once: bool,
     /// With --once: seconds that the sender has to reconnect after its association was lost; 0: it
     /// may not reconnect. The sender's --retry-for has the same default
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    wait_for: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = numbers::time)]
+    wait_for: Duration,
     #[command(flatten)]
     taste: Taste,
     #[command(flatten)]
@@ -100,21 +101,21 @@ struct Taste {
 struct Limits {
     /// Consider the association lost after this many seconds without progress, or after 60 if
     /// the sender offers nothing at all; it may reconnect. The sender has the same option and default
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
-    idle_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = numbers::patience)]
+    idle_timeout: Duration,
     /// Abort a transfer that is slower than this for --min-rate-span; 0 bit/s accepts any rate
     #[arg(long, value_name = "RATE", default_value = "8 kbit/s")]
     min_rate: BitRate,
     /// Seconds over which the rate of a sender is measured; only time spent waiting for it counts
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
-    min_rate_span: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = numbers::patience)]
+    min_rate_span: Duration,
 }
 
 impl Limits {
     fn of_peers(&self) -> PeerLimits {
-        let span = Duration::from_secs(self.min_rate_span);
+        let span = self.min_rate_span;
         let min_rate = (!self.min_rate.is_zero()).then_some(MinRate { rate: self.min_rate, span });
-        PeerLimits { idle_timeout: Duration::from_secs(self.idle_timeout), min_rate }
+        PeerLimits { idle_timeout: self.idle_timeout, min_rate }
     }
 }
 
@@ -258,7 +259,7 @@ async fn serve(
                 }
             }
             () = Only::is_late(only.as_ref()) => {
-                progress.tell(&format!("no sender came back within {} s", args.wait_for));
+                progress.tell(&format!("no sender came back within {} s", args.wait_for.as_secs_f64()));
                 return reports.outcome(progress, WITHOUT_END);
             }
             () = interruption.happened() => break,
@@ -282,8 +283,8 @@ struct Only {
 }
 
 impl Only {
-    fn new(wait_for: u64) -> Self {
-        Self { patience: Duration::from_secs(wait_for), until: None, key: None }
+    fn new(patience: Duration) -> Self {
+        Self { patience, until: None, key: None }
     }
 
     /// Whether a new association is that of the expected sender; if so, the wait ends.

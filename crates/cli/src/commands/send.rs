@@ -13,6 +13,7 @@ use crate::connecting;
 use crate::failure::{Failure, Outcome};
 use crate::hosts::{self, Host};
 use crate::local_addresses;
+use crate::meter::numbers;
 use crate::output;
 use crate::qlog::{Qlog, QlogArgs};
 use crate::runtime::{self, Interruption, Threads};
@@ -29,7 +30,8 @@ use crate::zoned::{self, Zoned};
 #[command(after_help = "\
 The receiver verifies each file by its SHA-256 and reports when it is on disk; only then does it count as sent. If a \
 transfer ends early, the receiver keeps what has arrived, and the same command resumes; files that arrived whole are not \
-sent again. A directory is sent recursively; symbolic links in it are left out.
+sent again. A directory is sent recursively; symbolic links in it are left out. Names that begin with a dot are sent, too, but a \
+receiver refuses them, and the exit code is 1, unless it was started with --hidden; --skip-hidden leaves them out.
 
 Examples:
   polypath send film.mkv --to 192.0.2.1
@@ -55,17 +57,20 @@ pub(crate) struct Args {
     /// addresses of the routes to the receiver]
     #[arg(long, value_name = "ADDR[%DEV]", value_delimiter = ',')]
     from: Vec<Zoned>,
+    /// Leave out files and directories in a directory whose names begin with a dot: a receiver refuses them unless it has --hidden
+    #[arg(long)]
+    skip_hidden: bool,
     /// Timeout for connecting, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
-    connect_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = numbers::patience)]
+    connect_timeout: Duration,
     /// Consider the association lost after this many seconds without progress. The receiver has the
     /// same option and default
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
-    idle_timeout: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = numbers::patience)]
+    idle_timeout: Duration,
     /// Reconnect for up to this many seconds after the association was lost, and resume; 0: do not
     /// reconnect
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    retry_for: u64,
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = numbers::time)]
+    retry_for: Duration,
     /// Send no faster than this, for example '20 Mbit/s'
     #[arg(long, value_name = "RATE", value_parser = rate)]
     limit_rate: Option<BitRate>,
@@ -101,6 +106,7 @@ impl Args {
         let files: Vec<_> = self.files.iter().filter(|file| !is_input(file)).collect();
         let inputs = self.files.len() - files.len();
         let batch = Batch::of(&files).map_err(Failure::usage)?;
+        let batch = if self.skip_hidden { batch.without_hidden() } else { batch };
         match (&self.name, inputs) {
             (None, 0) => Ok(batch),
             (Some(name), 1) if files.is_empty() => batch.input(name).map_err(Failure::usage),
@@ -110,7 +116,9 @@ impl Args {
             (Some(_), 0) => Err(Failure::usage(anyhow!(
                 "--name is for standard input (-): files have names of their own"
             ))),
-            _ => Err(Failure::usage(anyhow!("standard input (-) is sent once and alone"))),
+            _ => Err(Failure::usage(anyhow!(
+                "standard input (-) cannot be sent together with files, nor twice: run the command again for the others"
+            ))),
         }
     }
 }
@@ -205,7 +213,7 @@ impl<'a> Home<'a> {
         let sctp = &self.args.sctp;
         let whom = format!("{}, {}", zoned::list(&self.to), sctp.ports(sctp.encapsulation_port));
         let peer = sctp.peer(&zoned::addresses(&self.to));
-        let patience = Duration::from_secs(self.args.connect_timeout);
+        let patience = self.args.connect_timeout;
         connecting::connect(endpoint, &peer, config, patience, &whom).await
     }
 }
@@ -235,7 +243,7 @@ async fn transfer(
     }
     let left_out = batch.left_out().iter().map(Left::from).collect();
     let mut sender = sender
-        .idle_timeout(Duration::from_secs(args.idle_timeout))
+        .idle_timeout(args.idle_timeout)
         .limit_rate(args.limit_rate)
         .on_event(progress.follow(Side::Sender, &line, None));
     let again = || async {
@@ -246,7 +254,7 @@ async fn transfer(
         Ok::<_, Failure>(association)
     };
     let sent = tokio::select! {
-        sent = sender.send_with_retries(batch, Duration::from_secs(args.retry_for), again) => Some(sent),
+        sent = sender.send_with_retries(batch, args.retry_for, again) => Some(sent),
         () = interruption.happened() => None,
     };
     let result = match sent {

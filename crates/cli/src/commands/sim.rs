@@ -138,7 +138,7 @@ fn judge(result: &RunResult) -> Outcome {
         anyhow!("the association did not take the messages of flow `{flow}`: {reason}")
     } else {
         anyhow!(
-            "the applications got what was not sent: {} messages damaged, {} never sent, {} duplicated, {} out of order",
+            "what the applications received is not what was sent: {} messages damaged, {} never sent, {} duplicated, {} out of order",
             violations.damaged,
             violations.strange,
             violations.duplicated,

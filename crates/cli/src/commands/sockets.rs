@@ -15,6 +15,8 @@ use polypath::ENCAPSULATION_PORT;
 use polypath_sockets::control::{Operation, Reply, Request};
 use polypath_sockets::names::{SERVICE_VARIABLE, default_service_path, is_trusted};
 
+use crate::counts;
+
 /// How long the service may take to begin.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
@@ -22,7 +24,7 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::Args)]
 pub(crate) struct ServiceArgs {
     /// Local UDP port for the packets of the programs (default: 9899); 0 uses any free port
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = counts::within(0..=u16::MAX))]
     pub(crate) local_encapsulation_port: Option<u16>,
     /// Also use SCTP over IP (protocol 132); needs the capability CAP_NET_RAW
     #[arg(long)]

@@ -14,6 +14,7 @@ use polypath_sockets::names::{SERVICE_VARIABLE, SETTINGS_VARIABLE, START_VARIABL
 use self::file::Options;
 use super::sockets::ServiceArgs;
 use super::stack::check_settings;
+use crate::counts;
 use crate::failure::{Failure, Outcome};
 use crate::sctp_args::preset_parser;
 
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     paths: Option<Paths>,
     /// UDP port of the peers
-    #[arg(long, value_name = "N", conflicts_with = "raw")]
+    #[arg(long, value_name = "N", conflicts_with = "raw", value_parser = counts::within(0..=u16::MAX))]
     encapsulation_port: Option<u16>,
     #[command(flatten)]
     service: ServiceArgs,

@@ -25,7 +25,7 @@ fn judge_udp_port(bound: io::Result<()>) -> Finding {
         Err(error) => Finding::warn(
             check,
             format!("UDP port {port} cannot be bound: {error}"),
-            "look for what forbids it to this user",
+            "find out what denies it to this user",
         ),
     }
 }
@@ -48,7 +48,7 @@ fn judge(check: Check, by: impl FnOnce(&SocketAbilities) -> Finding) -> Finding 
         Err(error) => Finding::warn(
             check,
             format!("no UDP socket can be had: {error}"),
-            "look for what forbids it to this user",
+            "find out what denies it to this user",
         ),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn time(text: &str) -> Result<std::time::Duration, String> {
         Ok(seconds) => seconds,
         Err(_) => text
             .parse::<polypath_units::Duration>()
-            .map_err(|error| error.to_string())?
+            .map_err(|error| format!("{error}; or a number of seconds"))?
             .as_secs_f64(),
     };
     if !(0.0..=LONGEST_S).contains(&seconds) {
@@ -43,9 +43,7 @@ pub(crate) fn time(text: &str) -> Result<std::time::Duration, String> {
 /// The same of something to wait for, which takes a while.
 pub(crate) fn patience(text: &str) -> Result<std::time::Duration, String> {
     match time(text)? {
-        std::time::Duration::ZERO => {
-            Err("no peer answers in no time: name more than 0 seconds".into())
-        }
+        std::time::Duration::ZERO => Err("it must be more than 0 seconds".into()),
         time => Ok(time),
     }
 }
@@ -131,6 +129,7 @@ mod tests {
         assert_eq!(time("10").unwrap().as_millis(), 10_000);
         assert_eq!(time("0.5").unwrap().as_millis(), 500);
         assert_eq!(time("250 ms").unwrap().as_millis(), 250);
+        assert!(time("soon").unwrap_err().contains("or a number of seconds"), "{:?}", time("soon"));
         for wrong in ["-1", "NaN", "1e9", "soon", "inf"] {
             assert!(time(wrong).is_err(), "{wrong}");
             assert!(patience(wrong).is_err(), "{wrong}");

@@ -17,6 +17,7 @@ use polypath_transfer::MIN_BUFFER_BYTES;
 use polypath_units::BitRate;
 
 use super::numbers;
+use crate::counts;
 use crate::failure::Failure;
 use crate::hosts::{self, Host};
 use crate::keys::KeyArgs;
@@ -63,10 +64,10 @@ pub(crate) struct ClientOptions {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Transport {
     /// SCTP port of the server
-    #[arg(short, long, value_name = "N", default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short, long, value_name = "N", default_value_t = PORT, value_parser = counts::within(1..=u16::MAX))]
     pub port: u16,
     /// UDP port of the server for SCTP in UDP (RFC 6951)
-    #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT)]
+    #[arg(long, alias = "encap-port", value_name = "N", default_value_t = ENCAPSULATION_PORT, value_parser = counts::within(0..=u16::MAX))]
     pub encapsulation_port: u16,
     /// Use SCTP over IP (protocol 132) instead of UDP, at both ends; needs the capability
     /// CAP_NET_RAW
@@ -108,7 +109,7 @@ pub(crate) struct Load {
     #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = numbers::time)]
     pub interval: Duration,
     /// Flows, each with a stream of its own
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_FLOWS as i64))]
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = counts::within(1..=MAX_FLOWS as u32))]
     pub parallel: u32,
     /// Rate of each flow in bit/s (K, M, G: powers of 1000), 0 for no limit; with /N, in bursts of
     /// N messages

@@ -219,7 +219,7 @@ fn lost(end: &End) -> Vec<String> {
     let received = end.streams.iter().filter_map(|both| both.receiver.as_ref());
     let told = |report: &StreamReport| {
         let lost = report.lost_messages.filter(|lost| *lost > 0)?;
-        Some(format!("[{:>5}] {lost} messages were given up and never came", report.socket))
+        Some(format!("[{:>5}] {lost} messages were abandoned and never arrived", report.socket))
     };
     let dropped = |report: &StreamReport| {
         let dropped = report.dropped_messages.filter(|dropped| *dropped > 0)?;

@@ -20,7 +20,7 @@ pub(super) fn outcome(document: &str, names: &[String]) -> Result<Outcome, Strin
     let document: Value = serde_json::from_str(document)
         .map_err(|error| format!("the meter printed no document: {error}"))?;
     if document["complete"] != true {
-        return Err(format!("the measurement broke off: {}", document["error"]));
+        return Err(format!("the measurement ended early: {}", document["error"]));
     }
     let end = &document["end"];
     let received = &end["sum_received"];

@@ -130,21 +130,8 @@ fn label(path: PathId, paths: &[PathStats]) -> String {
 
 /// Names of all paths of an association.
 pub(crate) fn labels(paths: &[PathStats]) -> Vec<String> {
-    let places = interfaces::places().unwrap_or_default();
-    let name = |path: &PathStats| {
-        let place = places.iter().find(|place| place.address == path.local);
-        place.map_or_else(|| path.local.to_string(), |place| place.interface.clone())
-    };
-    let names: Vec<_> = paths.iter().map(name).collect();
-    let label = |(name, path): (&String, &PathStats)| match names
-        .iter()
-        .filter(|other| *other == name)
-        .count()
-    {
-        0 | 1 => name.clone(),
-        _ => format!("{name} ({} -> {})", path.local, path.remote),
-    };
-    names.iter().zip(paths).map(label).collect()
+    let ways: Vec<_> = paths.iter().map(|path| [path.local, path.remote]).collect();
+    interfaces::names(&ways, &interfaces::places().unwrap_or_default())
 }
 
 #[cfg(test)]

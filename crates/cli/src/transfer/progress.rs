@@ -11,7 +11,7 @@ use polypath_transfer::{Event, Side};
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::summary::FileLine;
+use super::summary::ReceivedLine;
 use super::{Verbosity, paths};
 use crate::failure::Failure;
 use crate::output::{self, PeerLines, tell};
@@ -152,8 +152,7 @@ impl Progress {
             }
             Event::Resumed { name, bytes } => {
                 current.iter().for_each(|file| file.advance(*bytes));
-                let text =
-                    format!("{name}: {} are there already; going on from there", size(*bytes));
+                let text = format!("{name}: resuming at {}", size(*bytes));
                 match side {
                     Side::Sender => progress.remark(&text),
                     Side::Receiver => progress.remark_of(peer, &text),
@@ -163,18 +162,21 @@ impl Progress {
                 current = None;
                 let seconds = patience.as_secs();
                 progress.remark(&format!(
-                    "the connection is lost ({error}); connecting again for up to {seconds} s"
+                    "the connection was lost ({error}); reconnecting for up to {seconds} s"
                 ));
             }
             Event::Reconnected { after } => {
-                progress.remark(&format!("connected again after {:.0} s", after.as_secs_f64()));
+                progress.remark(&format!("reconnected after {:.0} s", after.as_secs_f64()));
+            }
+            Event::HiddenRefused { count, of, first } => {
+                progress.remark(&hidden(*count, *of, first))
             }
             Event::Progress { bytes } => current.iter().for_each(|file| file.advance(*bytes)),
             Event::Ended { file, warning } => {
                 current = None;
                 // A sender has a summary at its end.
                 if side == Side::Receiver {
-                    progress.remark_of(peer, &format!("received {}{key}", FileLine(file)));
+                    progress.remark_of(peer, &format!("{}{key}", ReceivedLine(file)));
                     if let Some(warning) = warning {
                         progress.tell_of(peer, &format!("  warning: {warning}"));
                     }
@@ -278,6 +280,18 @@ impl Watch {
 /// The address that stands for the peer of an association.
 pub(crate) fn peer_of(association: &Association) -> IpAddr {
     association.remote_addresses().first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED.into())
+}
+
+/// Hidden files that the receiver does not take, in one sentence before anything is sent.
+fn hidden(count: usize, of: usize, first: &str) -> String {
+    let what = match (count, of) {
+        (1, _) => format!("{first} is hidden"),
+        _ => format!("{count} of {of} files and directories are hidden ({first} is the first)"),
+    };
+    format!(
+        "{what}, and the receiver refuses names that begin with a dot: start it with --hidden, or send without them \
+         (--skip-hidden)"
+    )
 }
 
 /// The rate of each path between two polls.

@@ -6,6 +6,7 @@ use polypath::{AssociationConfig, EndpointConfig};
 use polypath_transfer::{Inbox, Incomplete, Quota};
 use polypath_units::ByteCount;
 
+use crate::counts;
 use crate::meter::numbers;
 
 /// Default of `--max-bytes` for anybody.
@@ -22,17 +23,17 @@ const KEEP_FREE: ByteCount = ByteCount::from_bytes(1_000_000_000);
 #[command(next_help_heading = "Limits of senders")]
 pub(crate) struct SharesArgs {
     /// Maximum number of senders at a time; further ones are refused as busy
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = counts::within(1..=10_000_u32))]
     max_senders: u32,
     /// Maximum number of senders at a time from one address (of IPv6: one /64 network)
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = counts::within(1..=10_000_u32))]
     max_per_address: u32,
     /// Maximum memory for received data of all senders that waits to be written; near this limit,
     /// receive windows shrink and further senders are refused
     #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
     max_memory: ByteCount,
     /// Maximum number of files per sender and association; further offers are refused
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = counts::any)]
     max_files: u64,
     /// Maximum size of all files of one sender and association; offers beyond it are refused.
     /// Default: limited by the disk, or 10 GB if anybody may send: without --key, on other than
@@ -45,7 +46,7 @@ pub(crate) struct SharesArgs {
     max_total: Option<ByteCount>,
     /// Maximum number of files and directories of all senders during this run. Default: unlimited,
     /// or 1000000 if anybody may send
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = counts::any)]
     max_total_files: Option<u64>,
     /// Free space that received files leave on the disk; offers beyond it are refused. Default: 0 B,
     /// or 1 GB if anybody may send

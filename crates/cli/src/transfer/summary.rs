@@ -59,6 +59,35 @@ impl Summary {
     }
 }
 
+/// A file in words, as a receiver reports it: what happened comes first.
+pub(crate) struct ReceivedLine<'a>(pub(crate) &'a FileReport);
+
+impl fmt::Display for ReceivedLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(file) = self;
+        let reason = file.error.as_deref().unwrap_or_default();
+        match file.status {
+            FileStatus::Stored => write!(f, "received {}", FileLine(file)),
+            FileStatus::There => {
+                write!(f, "skipped {}: {}", file.name, file.there.as_deref().unwrap_or_default())
+            }
+            FileStatus::Refused => write!(f, "refused {}: {reason}", file.name),
+            _ => {
+                write!(f, "FAILED {}: {reason}", file.name)?;
+                write_kept(f, file)
+            }
+        }
+    }
+}
+
+/// What another attempt need not send.
+fn write_kept(f: &mut fmt::Formatter<'_>, file: &FileReport) -> fmt::Result {
+    match file.resumed_bytes {
+        0 => Ok(()),
+        bytes => write!(f, "; {} are kept; another attempt resumes there", size(bytes)),
+    }
+}
+
 impl fmt::Display for FileLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(file) = self;
@@ -66,7 +95,7 @@ impl fmt::Display for FileLine<'_> {
             (FileStatus::Stored, Some(sha256)) => {
                 let there = match file.resumed_bytes {
                     0 => String::new(),
-                    bytes => format!(" ({} were there before)", size(bytes)),
+                    bytes => format!(" ({} had arrived before)", size(bytes)),
                 };
                 write!(
                     f,
@@ -80,16 +109,12 @@ impl fmt::Display for FileLine<'_> {
             (FileStatus::Stored, None) => write!(f, "{}: directory", file.name),
             (FileStatus::There, _) => {
                 let there = file.there.as_deref().unwrap_or_default();
-                write!(f, "{}: not sent: {there}", file.name)
+                write!(f, "{}: skipped: {there}", file.name)
             }
-            _ if file.resumed_bytes > 0 => write!(
-                f,
-                "{}: FAILED: {}; {} are kept, and another attempt goes on from there",
-                file.name,
-                file.error.as_deref().unwrap_or_default(),
-                size(file.resumed_bytes)
-            ),
-            _ => write!(f, "{}: FAILED: {}", file.name, file.error.as_deref().unwrap_or_default()),
+            _ => {
+                write!(f, "{}: FAILED: {}", file.name, file.error.as_deref().unwrap_or_default())?;
+                write_kept(f, file)
+            }
         }
     }
 }
@@ -102,10 +127,8 @@ impl fmt::Display for Summary {
         for path in &self.report.paths {
             writeln!(
                 f,
-                "  {} {} -> {}: {}, {}, {} + {} retransmissions, {}",
-                interfaces::name_of(path.local).unwrap_or_else(|| path.name.clone()),
-                path.local,
-                path.remote,
+                "  {}: {}, {}, {} + {} retransmissions, {}",
+                interfaces::way(path.local, path.remote),
                 size(path.bytes),
                 rate(path.goodput_bit_s),
                 path.fast_retransmissions,
@@ -114,7 +137,11 @@ impl fmt::Display for Summary {
             )?;
         }
         if self.report.associations > 1 {
-            writeln!(f, "  over {} associations, one after the other", self.report.associations)?;
+            writeln!(
+                f,
+                "  over {} associations, one after the other; the rates of paths leave out the time between them",
+                self.report.associations
+            )?;
         }
         for left in &self.left_out {
             writeln!(f, "  {} was left out: it is {}", left.path, left.what)?;

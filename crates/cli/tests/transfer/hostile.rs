@@ -271,7 +271,7 @@ async fn a_peer_that_causes_many_lines_gets_a_ration() {
     signal(&receiver.child, Signal::SIGINT);
     let told = tokio::task::spawn_blocking(|| reading.join().unwrap()).await.unwrap();
     // 15 x 102 lines, of which a thousand may come at once, and ten in each second.
-    let lines = told.lines().filter(|line| line.starts_with("received ")).count();
+    let lines = told.lines().filter(|line| line.starts_with("refused ")).count();
     assert!((900..1400).contains(&lines), "{lines}");
     assert!(told.contains("lines about 127.0.0.6 were left out"), "no count");
 }

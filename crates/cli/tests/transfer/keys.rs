@@ -94,7 +94,7 @@ fn a_receiver_takes_files_of_those_with_a_key_only() {
 
     // Without any key it accepts nobody, rather than everybody.
     fs::write(&both, "# revoked\n").unwrap();
-    receiver.hear("it has no key", "nobody is accepted until that is mended");
+    receiver.hear("it has no key", "no peer is accepted until that is fixed");
     for key in [Some(bob), None] {
         assert_eq!(send(&receiver, "late", key).status.code(), Some(3));
     }

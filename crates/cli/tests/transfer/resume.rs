@@ -48,6 +48,8 @@ struct Pair {
     sender: Option<Child>,
     /// More arguments of the receiver.
     receive: &'static [&'static str],
+    /// The file with the key of both.
+    key: Option<PathBuf>,
 }
 
 impl Pair {
@@ -58,7 +60,7 @@ impl Pair {
         let file = place.path().join("file");
         fs::write(&file, content(len)).unwrap();
         fs::create_dir(place.path().join("inbox")).unwrap();
-        Self { address, port, place, file, receiver: None, sender: None, receive: &[] }
+        Self { address, port, place, file, receiver: None, sender: None, receive: &[], key: None }
     }
 
     fn inbox(&self) -> PathBuf {
@@ -71,6 +73,9 @@ impl Pair {
         if self.sender.is_none() {
             let mut send = polypath();
             send.args(["send", "--json", "--to", self.address, "--encapsulation-port", &self.port]);
+            self.key.iter().for_each(|key| {
+                send.arg("--key").arg(key);
+            });
             send.arg(&self.file).stdout(Stdio::piped()).stderr(Stdio::null());
             self.sender = Some(send.spawn().unwrap());
         }
@@ -81,6 +86,9 @@ impl Pair {
             let mut receive = polypath();
             receive.args(["receive", "--listen", self.address, "--encapsulation-port", &self.port]);
             receive.args(self.receive).arg("--out").arg(self.inbox()).stderr(Stdio::piped());
+            self.key.iter().for_each(|key| {
+                receive.arg("--key").arg(key);
+            });
             let mut child = receive.spawn().unwrap();
             let mut told = String::new();
             // What comes later fits the pipe.
@@ -257,6 +265,32 @@ fn a_receiver_that_is_killed_is_gone_on_with_by_the_sender_itself() {
     assert!(total < 2 * LEN as u64 - resumed / 2, "{total} bytes");
 }
 
+/// With a key, everything that could tell the sender that its association is gone has to be authenticated, and the new receiver
+/// cannot do that: it knows nothing of the association.
+#[test]
+fn a_receiver_with_a_key_that_is_killed_is_gone_on_with_by_the_sender_itself() {
+    const LEN: usize = 60_000_000;
+    let mut pair = Pair::new("127.0.21.11", LEN);
+    let key = pair.place.path().join("alice.key");
+    assert!(run(polypath().args(["key", "new"]).arg(&key)).status.success());
+    pair.key = Some(key);
+    pair.start();
+    pair.wait_for(5_000_000);
+    pair.kill_receiver();
+    pair.start();
+    let summary = pair.end();
+    assert_eq!(fs::read(pair.inbox().join("file")).unwrap(), content(LEN));
+    assert_eq!(summary["associations"], 2, "{summary}");
+    // Long before the idle timeout of 300 s.
+    assert!(summary["duration_s"].as_f64().unwrap() < 100.0, "{summary}");
+    // The time without an association is in no rate of a path.
+    let path = &summary["paths"][0];
+    let [bytes, existed, rate] =
+        ["bytes", "duration_s", "goodput_bit_s"].map(|key| path[key].as_f64().unwrap());
+    assert!(existed <= summary["duration_s"].as_f64().unwrap(), "{summary}");
+    assert!((rate - bytes * 8.0 / existed).abs() < 1.0, "{summary}");
+}
+
 #[test]
 fn a_file_that_has_changed_begins_anew() {
     let mut pair = Pair::new("127.0.21.4", 20_000_000);
@@ -282,7 +316,7 @@ fn who_is_interrupted_leaves_what_the_next_one_goes_on_with() {
     let ended = pair.receiver.take().unwrap().wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130));
     let told = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert!(told.contains("are kept, and another attempt goes on from there"), "{told}");
+    assert!(told.contains("are kept; another attempt resumes there"), "{told}");
     signal(pair.sender.as_ref().unwrap(), Signal::SIGINT);
     let ended = pair.sender.take().unwrap().wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130));
@@ -413,7 +447,7 @@ fn two_senders_of_one_file_do_not_write_it_at_once() {
     let second = send(&receiver, &file, &[]);
     assert_eq!(second.status.code(), Some(1));
     let told = String::from_utf8_lossy(&second.stdout).into_owned();
-    assert!(told.contains("another sender is sending \"file\" at this moment"), "{told}");
+    assert!(told.contains("another sender is sending \"file\" at the moment"), "{told}");
     let _ = first.kill();
     let _ = first.wait();
     // It has made way, or was never there.

@@ -216,7 +216,11 @@ fn wrong_usage_is_told_before_anything_is_sent() {
         (&["send", "missing", "--to", "127.0.0.1"], 2, "missing"),
         (&["send", "/dev/null", "--to", "127.0.0.1"], 2, "not a regular file"),
         (&["send", "-", "--to", "127.0.0.1"], 2, "give it one with --name"),
-        (&["send", "-", "Cargo.toml", "--name", "a", "--to", "127.0.0.1"], 2, "once and alone"),
+        (
+            &["send", "-", "Cargo.toml", "--name", "a", "--to", "127.0.0.1"],
+            2,
+            "cannot be sent together with files",
+        ),
         (
             &["send", "Cargo.toml", "--name", "a", "--to", "127.0.0.1"],
             2,

@@ -60,6 +60,50 @@ fn a_tree_arrives_and_links_and_pipes_are_left_out() {
 }
 
 #[test]
+fn hidden_files_are_announced_before_anything_is_sent() {
+    let place = tempfile::tempdir().unwrap();
+    let tree = place.path().join("tree");
+    fs::create_dir_all(tree.join(".git")).unwrap();
+    for name in [".git/config", ".env", "plain"] {
+        fs::write(tree.join(name), name).unwrap();
+    }
+    let path = tree.to_str().unwrap();
+    let mut receiver = Receiver::start("127.0.0.1", &[]);
+    let sent = run(&mut send(&receiver, &[path]));
+    assert_eq!(sent.status.code(), Some(1), "{}", stderr(&sent));
+    let told = stderr(&sent);
+    let first = told.lines().next().unwrap();
+    assert!(
+        first.starts_with("3 of 5 files and directories are hidden (tree/.env is the first)"),
+        "{told}"
+    );
+    assert!(first.contains("--hidden") && first.contains("--skip-hidden"), "{told}");
+    assert!(
+        text(&sent).contains("tree/.env: FAILED: its name begins with a dot"),
+        "{}",
+        text(&sent)
+    );
+    assert_eq!(receiver.content("tree/plain"), b"plain");
+    // The receiver was not even asked about them.
+    receiver.hear("received tree/", "directory");
+    receiver.hear("received tree/plain", "verified");
+
+    let sent = run(&mut send(&receiver, &[path, "--skip-hidden"]));
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    assert_eq!(stderr(&sent), "");
+    assert!(text(&sent).contains("tree/.git was left out: it is hidden"), "{}", text(&sent));
+    assert!(!receiver.directory.path().join("tree/.env").exists());
+    receiver.hear("received tree/", "directory");
+    receiver.hear("skipped tree/plain: ", "");
+
+    let receiver = Receiver::start("127.0.0.1", &["--hidden"]);
+    let sent = run(&mut send(&receiver, &[path]));
+    assert!(sent.status.success(), "{}", stderr(&sent));
+    assert_eq!(stderr(&sent), "");
+    assert_eq!(receiver.content("tree/.git/config"), b".git/config");
+}
+
+#[test]
 fn names_that_no_receiver_takes_are_refused_before_anything_is_sent() {
     for (name, expected) in
         [(&b"\xff"[..], "is not UTF-8"), (b"a\nb", "only plain names"), (b"nul", "means a device")]
@@ -141,11 +185,7 @@ fn existing_files_are_skipped_where_that_is_wanted() {
     fs::write(&file, "new and longer").unwrap();
     let sent = run(&mut send(&receiver, &[file.to_str().unwrap()]));
     assert!(sent.status.success(), "{}", stderr(&sent));
-    assert!(
-        text(&sent).contains("file: not sent: a file of that name is there"),
-        "{}",
-        text(&sent)
-    );
+    assert!(text(&sent).contains("file: skipped: a file of that name is there"), "{}", text(&sent));
     assert_eq!(receiver.content("file"), b"old");
 }
 

@@ -1,5 +1,8 @@
-//! What the system and ICMP say of a path (RFC 9260 section 10): packets too big for it, a pair of addresses that is not served,
-//! and that a host does not accept SCTP at an address.
+//! Reports about a path without proof that they are the peer's: from the system and ICMP (RFC 9260 section 10) packets too big for
+//! it, a pair of addresses that is not served, and that a host does not accept SCTP at an address; and an ABORT that should have been
+//! authenticated.
+
+use alloc::vec::Vec;
 
 use super::Association;
 use super::handshake::HandshakeStep;
@@ -135,6 +138,28 @@ impl Association {
             Some(0) => Quoted::Init,
             _ => Quoted::Tagged,
         };
+        self.peer_denied(cx, id, quoted, AssociationEnd::ProtocolUnreachable);
+    }
+
+    /// An ABORT that reflects the peer's tag arrived without the authentication that is demanded of ABORT. A peer that was restarted
+    /// answers like that, since it has lost the key of the association with everything else (RFC 9260 section 8.4).
+    ///
+    /// NOTE(deviation): by RFC 4895 section 6.3 the chunk has no effect, and the association lasts until its retransmissions are used
+    /// up. Here it is as good as the ICMP message, which nobody can authenticate either: it is believed only after nothing authentic
+    /// has been heard over the path for [`PATIENCE`]. Whoever forges it cannot harm a path on which data or heartbeats are acknowledged.
+    #[cold]
+    pub(super) fn disowned(&mut self, cx: &mut Cx<'_>, id: PathId) {
+        // To SHUTDOWN ACK, the answer is SHUTDOWN COMPLETE.
+        if self.state.is_connected()
+            && !matches!(self.state.phase(), Some(ConnectedPhase::ShutdownAckSent(_)))
+        {
+            let end = AssociationEnd::AbortedByPeer(Vec::new());
+            self.peer_denied(cx, id, Quoted::Tagged, end);
+        }
+    }
+
+    /// Somebody at the peer's address says that the peer does not have this association.
+    fn peer_denied(&mut self, cx: &mut Cx<'_>, id: PathId, quoted: Quoted, end: AssociationEnd) {
         // One that was not confirmed yet may well work: its own messages will tell.
         let may_work = |other: &Path| !matches!(other.reach(), Reach::Inactive(_));
         let others_may_work = self.paths.iter().any(|other| other.id != id && may_work(other));
@@ -151,9 +176,7 @@ impl Association {
                     self.paths.ids().for_each(|other| self.ask_soon(cx.now, other));
                 }
             }
-            IcmpAction::TryElsewhere | IcmpAction::End => {
-                self.end(cx, AssociationEnd::ProtocolUnreachable)
-            }
+            IcmpAction::TryElsewhere | IcmpAction::End => self.end(cx, end),
         }
     }
 

@@ -248,9 +248,24 @@ impl Association {
         let flow = match admission {
             Admission::Granted if is_ignored => Flow::Continue,
             Admission::Granted => self.handle_chunk(cx, chunk, arrival),
-            _ => Flow::Continue,
+            Admission::Denied => {
+                self.note_denied(cx, chunk, arrival);
+                Flow::Continue
+            }
+            Admission::Proof | Admission::Broken => Flow::Continue,
         };
         (admission, flow)
+    }
+
+    /// A chunk was discarded since nothing proves that it is the peer's.
+    #[cold]
+    fn note_denied(&mut self, cx: &mut Cx<'_>, chunk: &Chunk<'_>, arrival: &ArrivedPacket<'_>) {
+        let is_disowning = matches!(chunk, Chunk::Abort(abort) if abort.reflected_tag)
+            && self.reflects_peer_tag(arrival);
+        let Location { local, remote, encapsulation } = arrival.place();
+        if is_disowning && self.paths.find_place(&local, &remote, encapsulation).is_some() {
+            self.disowned(cx, arrival.path);
+        }
     }
 
     /// The chunk at this position and those after it are rejected. Returns whether any before it was accepted.

@@ -109,12 +109,12 @@ pub enum ShutdownAnswer {
     serde(rename_all = "kebab-case")
 )]
 pub enum PmtuDiscovery {
-    /// It is always `mtu_bytes`, whatever routers report (RFC 6458 `SPP_PMTUD_DISABLE`).
+    /// It is always the MTU that is set, whatever routers report (RFC 6458 `SPP_PMTUD_DISABLE`).
     Fixed,
-    /// It starts at `mtu_bytes` and shrinks when routers or this host report that packets are too big (RFC 1191, RFC
+    /// It starts at the MTU that is set and shrinks when routers or this host report that packets are too big (RFC 1191, RFC
     /// 8201). If ICMP is filtered, packets that are too big are lost.
     Icmp,
-    /// Probes determine it, from 1200 bytes up to `mtu_bytes`, with or without ICMP, and detect when it shrinks or
+    /// Probes determine it, from 1200 bytes up to the MTU that is set, with or without ICMP, and detect when it shrinks or
     /// grows (RFC 8899).
     Probe,
 }

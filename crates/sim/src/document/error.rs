@@ -196,16 +196,46 @@ impl de::Error for Problem {
     }
 }
 
-/// Names the nearest of `known`, if one is similar, and lists all of them.
+/// As many names are listed; of more, only those that are most similar.
+const LISTED: usize = 24;
+/// How many of the latter.
+const NEAREST: usize = 5;
+
+/// Names the nearest of `known`, if one is similar, and lists all of them, or the most similar ones.
 fn choices(given: &str, known: &[&str], what: &str) -> String {
     if known.is_empty() {
         return format!("no {what}");
     }
-    let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let listed = |names: &[&str]| {
+        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    let list = match known.len() {
+        0..=LISTED => format!("{what}: {}", listed(known)),
+        count => format!(
+            "the nearest of {count} {what}: {}; `polypath schema` prints all",
+            listed(&by_likeness(given, known)[..NEAREST])
+        ),
+    };
     match nearest(given, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`? {what}: {list}"),
-        None => format!("{what}: {list}"),
+        Some(near) => format!("did you mean `{near}`? {list}"),
+        None => list,
     }
+}
+
+/// The names, the one most similar to `given` first.
+fn by_likeness<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let mut names: Vec<_> = known.iter().map(|name| (likeness(given, name), *name)).collect();
+    names.sort_by(|a, b| b.0.total_cmp(&a.0));
+    names.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The similarity of two names, up to 1. A part of a name counts, too: `cookie` is near `cookie_lifetime`.
+fn likeness(given: &str, name: &str) -> f64 {
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let (given, name) = (plain(given), plain(name));
+    let whole = strsim::normalized_damerau_levenshtein(&given, &name);
+    let parts = name.split('_').map(|part| strsim::normalized_damerau_levenshtein(&given, part));
+    whole.max(parts.fold(0.0, f64::max) * 0.9)
 }
 
 /// The name most similar to `given`, if similar enough.
@@ -221,4 +251,27 @@ pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<
         }
     }
     best.map(|(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_names_the_most_similar_are_listed() {
+        let many: Vec<String> = (0..40).map(|number| format!("name_{number}")).collect();
+        let mut known: Vec<&str> = many.iter().map(String::as_str).collect();
+        known.extend(["receive_buffer", "send_buffer", "buffer_split"]);
+        let text = choices("bufer", &known, "keys here");
+        assert!(
+            text.starts_with("did you mean `send_buffer`? the nearest of 43 keys here: ")
+                || text.starts_with("the nearest of 43 keys here: "),
+            "{text}"
+        );
+        for near in ["receive_buffer", "send_buffer", "buffer_split"] {
+            assert!(text.contains(&format!("`{near}`")), "{text}");
+        }
+        assert!(text.ends_with("; `polypath schema` prints all") && text.len() < 200, "{text}");
+        assert_eq!(choices("x", &["a", "b"], "choices"), "choices: `a`, `b`");
+    }
 }

@@ -208,7 +208,7 @@ fn a_disk_that_is_full_is_named() {
     let path = directory.path().join("part");
     let mut file = PartialFile::new(full, path, target, (true, 0), 0);
     let error = file.write(b"content").unwrap_err();
-    assert_eq!(error.to_string(), "the disk is full: \"holiday.mkv\" does not fit any more");
+    assert_eq!(error.to_string(), "the disk is full: \"holiday.mkv\" does not fit");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! A file whose content waits for the receiver's answer.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
 
 use polypath::Association;
 
+use super::said::Said;
 use super::{Outcome, Sender, message_size, next_frame, out_of_turn, refused};
 use crate::error::SendError;
 use crate::event::Event;
@@ -122,7 +122,7 @@ impl Sender {
 }
 
 /// The receiver says something before it has the whole file.
-async fn early_frame(association: &Association, said: &AtomicU8) -> SendError {
+async fn early_frame(association: &Association, said: &Said) -> SendError {
     match next_frame(association, said).await {
         Ok(Frame::Verdict(Err(reason))) => SendError::ReceiverFailed(reason),
         Ok(other) => out_of_turn(&other, "before the end of the file"),

@@ -39,7 +39,7 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make all runs of a study that are missing
+    /// Run what a study still lacks
     Run(run::Args),
     /// Submit a study to a batch system: a job array, and a job that joins its results
     Submit(submit::Args),
@@ -49,7 +49,7 @@ enum Command {
     Merge(merge::Args),
     /// Write results as CSV
     Export(export::Args),
-    /// Say which statements hold in results
+    /// Judge statements by the results of a study
     Judge(judge::Args),
     /// Run random networks with all paths and with each path alone, and compare
     Random(random::Args),

@@ -41,10 +41,7 @@ pub(super) fn summary(
     text += &Table::new(&header, lines.iter().map(row)).text(width);
     for line in lines.iter().filter(|line| line.without > 0) {
         let (traffic, without) = (&line.traffic, line.without);
-        writeln!(
-            text,
-            "  {traffic}: {without} networks have no ratio: no path alone came to an end"
-        )?;
+        writeln!(text, "  {traffic}: {without} networks have no ratio: no single path finished")?;
     }
     write_worst(&mut text, worst, width)?;
     Ok(text)

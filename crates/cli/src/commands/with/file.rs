@@ -33,7 +33,7 @@ impl Options {
             let step = polypath_sim::document::Step::Key("encapsulation_port");
             return Err(Failure::usage(document.complain(
                 &[step],
-                "packets over IP itself (raw) have no UDP port: leave out one of both",
+                "packets over IP itself (raw) have no UDP port: leave out one of the two",
             )));
         }
         Ok(options)

@@ -43,6 +43,6 @@ fn the_far_path_rests_when_the_quick_one_delivers_more_alone() {
     let goodput = |edit: &str| run(FAR, &[edit]).goodput_bit_s;
     let [on, off] = ["on", "off"].map(|it| goodput(&format!("sctp.policies.goodput_guard={it}")));
     let alone = goodput("faults=[{outage={path=\"far\",from=\"0 s\",until=\"100 s\"}}]");
-    assert!(off < 0.6 * alone, "{off} against {alone} alone");
-    assert!(on > 0.85 * alone, "{on} against {alone} alone");
+    assert!(off < 0.85 * alone, "{off} against {alone} alone");
+    assert!(on > 0.95 * alone, "{on} against {alone} alone");
 }

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
 use rustix::io::{Errno, pread, writev};
+use rustix::process::{Resource, getrlimit};
 
 /// New memory, empty.
 ///
@@ -15,6 +16,18 @@ pub fn create() -> io::Result<OwnedFd> {
     Ok(memfd_create(c"polypath-message", MemfdFlags::CLOEXEC)?)
 }
 
+/// Whether the process may write files of this size, of which such memory is one: beyond its limit, the system would end it (`SIGXFSZ`).
+///
+/// # Errors
+///
+/// It may not.
+pub(crate) fn ensure_size(bytes: u64) -> io::Result<()> {
+    match getrlimit(Resource::Fsize).current {
+        Some(most) if most < bytes => Err(Errno::FBIG.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Memory with this content.
 ///
 /// # Errors
@@ -23,6 +36,7 @@ pub fn create() -> io::Result<OwnedFd> {
 pub fn with(parts: &[&[u8]]) -> io::Result<OwnedFd> {
     /// Most parts that the system takes at once.
     const MOST: usize = 1024;
+    ensure_size(parts.iter().map(|part| part.len() as u64).sum())?;
     let annex = create()?;
     for parts in parts.chunks(MOST) {
         let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();

@@ -173,7 +173,7 @@ fn next_accepted(socket: Sctp, flags: c_int) -> Outcome<(Head, OwnedFd)> {
         // The end, or what comes to a socket that listens no more.
         let seen = seen.filter(|head| head.kind == Kind::Accepted).ok_or(Fault(libc::EINVAL))?;
         let fd = got.passed.ok_or(Fault(libc::EMFILE))?;
-        match rests::discard(socket, seen.number) {
+        match rests::discard(socket, seen.number)? {
             Discarded::Done => return Ok((seen, fd)),
             // It is that of another call.
             Discarded::Missing => {}

@@ -54,8 +54,10 @@ fn drop_frames(socket: Sctp, kind: Kind) {
     let is_next = |(head, _): &(Head, usize)| socket.is_one_to_one() && head.kind == kind;
     let next = || look(socket.fd, libc::MSG_DONTWAIT).ok().flatten().filter(is_next);
     while let Some((head, _)) = next() {
-        if let Discarded::Other(stray) = rests::discard(socket, head.number) {
-            rests::keep(socket.id, stray);
+        match rests::discard(socket, head.number) {
+            Ok(Discarded::Other(stray)) => rests::keep(socket.id, stray),
+            Ok(Discarded::Done | Discarded::Missing) => {}
+            Err(_) => return,
         }
     }
 }

@@ -15,6 +15,11 @@ use crate::real;
 pub(crate) struct Patience(Cell<Option<Instant>>);
 
 impl Patience {
+    #[cfg(test)]
+    pub(crate) fn begun(at: Instant) -> Self {
+        Self(Cell::new(Some(at)))
+    }
+
     /// What is left of `SO_RCVTIMEO` from the first question on; `None` if there is no limit.
     pub(crate) fn left(&self, fd: c_int) -> Option<Duration> {
         let begun = self.0.get().unwrap_or_else(Instant::now);

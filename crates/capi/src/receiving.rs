@@ -143,7 +143,7 @@ fn is_connected(socket: Sctp) -> bool {
     match facts::posted(socket) {
         Some(posted) => posted.flags & posted::CONNECTED != 0,
         None => {
-            let named = client::ask(Operation::PeerName, socket, (0, 0), &[]);
+            let named = client::ask_silently(Operation::PeerName, socket, (0, 0), &[]);
             !matches!(named, Err(Fault(libc::ENOTCONN)))
         }
     }
@@ -159,7 +159,8 @@ enum Found {
 
 /// What a program can expect that reads, unless the service is gone.
 fn outlook(socket: Sctp, is_over: bool) -> Option<i32> {
-    client::ask(Operation::Outlook, socket, (is_over.into(), 0), &[]).ok().map(|reply| reply.value)
+    let reply = client::ask_silently(Operation::Outlook, socket, (is_over.into(), 0), &[]);
+    reply.ok().map(|reply| reply.value)
 }
 
 /// Receives into the program's buffers; `None` at the end.
@@ -252,7 +253,7 @@ unsafe fn receive_once(
 
 /// Takes a frame out of the queue that is for the library alone; what it comes to, if anything.
 fn discard(socket: Sctp, seen: &Head) -> Outcome<Option<Found>> {
-    match rests::discard(socket, seen.number) {
+    match rests::discard(socket, seen.number)? {
         Discarded::Done if seen.kind == Kind::Fault => told(socket, seen).map(Some),
         Discarded::Other(stray) if stray.head.kind == Kind::Fault => {
             told(socket, &stray.head).map(Some)
@@ -291,7 +292,7 @@ fn is_alone(socket: Sctp) -> bool {
 /// A frame was taken that says that there is an error. Another call may have returned it by now.
 fn told(socket: Sctp, frame: &Head) -> Outcome<Found> {
     // A program that may not ask takes the frame's word for it: an abort must not look like an orderly end.
-    let error = errors::take(socket).unwrap_or_else(|_| {
+    let error = errors::take_silently(socket).unwrap_or_else(|_| {
         let number = i32::try_from(frame.value).ok();
         number.filter(|number| (1..=MAX_ERROR).contains(number)).map(Fault)
     });
@@ -324,6 +325,14 @@ unsafe fn take(
     parts: &[iovec],
     peek: c_int,
 ) -> Outcome<Taken> {
+    // Taken first: a message for which there is no descriptor stays where it is.
+    let annex = match seen.rest > 0 && peek == 0 {
+        true => match annex_of(socket, seen.number)? {
+            None => return Ok(Taken::Nothing),
+            annex => annex,
+        },
+        false => None,
+    };
     let mut head = [0_u8; HEAD_BYTES];
     let skip = place.min(size);
     let room = skip + if peek == 0 { MAX_PIECE_BYTES } else { 0 };
@@ -363,12 +372,27 @@ unsafe fn take(
     }
     let (head, place) = if is_seen { (seen, place) } else { (&found, 0) };
     if head.rest > 0 {
-        let annex = got.passed.ok_or(Fault(libc::EMFILE))?;
+        let annex = annex.or(got.passed).ok_or(Fault(libc::EMFILE))?;
         let parts = behind(parts, content.saturating_sub(place));
         // SAFETY: the caller vouches for the buffers.
         unsafe { read_annex(&annex, place.saturating_sub(content), &parts, head.rest) }?;
     }
     Ok(if is_seen { Taken::Seen } else { Taken::Other(found, whole) })
+}
+
+/// The descriptor that is in the queue with the frame of this number; `None` if another frame is next.
+fn annex_of(socket: Sctp, number: u32) -> Outcome<Option<OwnedFd>> {
+    let mut head = [0_u8; HEAD_BYTES];
+    let part = iovec { iov_base: head.as_mut_ptr().cast(), iov_len: HEAD_BYTES };
+    // SAFETY: so many bytes are there.
+    let got = match unsafe { receive_parts(socket.fd, &[part], libc::MSG_PEEK) } {
+        Err(Fault(libc::EAGAIN)) => return Ok(None),
+        other => other?,
+    };
+    match Head::decode(&head[..got.bytes]).is_some_and(|head| head.number == number) {
+        true => got.passed.ok_or(Fault(libc::EMFILE)).map(Some),
+        false => Ok(None),
+    }
 }
 
 /// Reads what did not fit into a frame, from a place on, as far as there is room.

@@ -255,14 +255,15 @@ pub(crate) enum Discarded {
 }
 
 /// Takes the frame with this number out of the queue of a socket: it means nothing to the program, or nothing any more.
-pub(crate) fn discard(socket: Sctp, number: u32) -> Discarded {
+pub(crate) fn discard(socket: Sctp, number: u32) -> Outcome<Discarded> {
     let mut frame = vec![0_u8; HEAD_BYTES + MAX_PIECE_BYTES];
     let part = iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
     // SAFETY: so many bytes are there.
-    let Ok(got) = (unsafe { receive_parts(socket.fd, &[part], 0) }) else {
-        return Discarded::Missing;
+    let got = match unsafe { receive_parts(socket.fd, &[part], 0) } {
+        Err(Fault(libc::EAGAIN)) => return Ok(Discarded::Missing),
+        other => other?,
     };
-    match Head::decode(&frame[..got.bytes]) {
+    Ok(match Head::decode(&frame[..got.bytes]) {
         Some(head) if head.number != number => Discarded::Other(Stray {
             head,
             bytes: frame[HEAD_BYTES..got.bytes].to_vec(),
@@ -271,7 +272,7 @@ pub(crate) fn discard(socket: Sctp, number: u32) -> Discarded {
         Some(_) => Discarded::Done,
         // The end, or nonsense.
         None => Discarded::Missing,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -296,7 +297,7 @@ mod tests {
 
     /// Discards a frame as those do that mean nothing to the program.
     fn discard_and_keep(socket: Sctp, number: u32) {
-        if let Discarded::Other(stray) = discard(socket, number) {
+        if let Discarded::Other(stray) = discard(socket, number).unwrap() {
             keep(socket.id, stray);
         }
     }
@@ -322,7 +323,7 @@ mod tests {
         assert_eq!(third, Ok(Some((3, b"ird".to_vec(), true))), "the rest was not read");
         let last = next(socket.id, 9);
         assert_eq!(last, Ok(None), "a frame for the library is none for the program");
-        assert!(matches!(discard(socket, 5), Discarded::Missing));
+        assert!(matches!(discard(socket, 5), Ok(Discarded::Missing)));
     }
 
     #[test]

@@ -32,9 +32,12 @@ fn message(content: &[u8]) -> Read {
 
 const ALONE: Read = Err(Fault(libc::ENOTCONN));
 
-/// A reader of this socket waits no longer than for some milliseconds: one that waits where nothing comes gets `EAGAIN`.
+/// A reader of this socket waits no longer than for so many microseconds: one that waits where nothing comes gets `EAGAIN`.
 fn limit(socket: Sctp, micros: libc::suseconds_t) {
-    let limit = libc::timeval { tv_sec: 0, tv_usec: micros };
+    limit_by(socket, libc::timeval { tv_sec: 0, tv_usec: micros });
+}
+
+fn limit_by(socket: Sctp, limit: libc::timeval) {
     let (place, length) = ((&raw const limit).cast(), size_of_val(&limit) as libc::socklen_t);
     // SAFETY: the structure lives longer than the call.
     let done = unsafe {
@@ -42,6 +45,30 @@ fn limit(socket: Sctp, micros: libc::suseconds_t) {
         crate::real::setsockopt(socket.fd, option.0, option.1, place, length)
     };
     assert_eq!(done, 0);
+}
+
+#[test]
+fn a_reader_that_has_waited_does_not_wait_anew() {
+    use std::cell::Cell;
+    use std::time::Instant;
+    let (ours, _theirs, socket) = pair(0xFFF9_0001);
+    let hours = |hours: u64| Duration::from_secs(hours * 3600);
+    let seconds = libc::timeval { tv_sec: 3600, tv_usec: 0 };
+    limit_by(socket, seconds);
+    let patience = Patience::begun(Instant::now().checked_sub(hours(2)).unwrap());
+    assert_eq!(patience.look(socket.fd, 0), Err(Fault(libc::EAGAIN)));
+    // What is there is seen all the same, and what comes meanwhile.
+    let patience = Patience::begun(Instant::now());
+    let come = Cell::new(0);
+    let put_one = |look| {
+        come.set(look);
+        if look == 1 {
+            put(&ours, Kind::Data, 1, b"m");
+        }
+    };
+    let seen = between_looks(socket.fd, |_| {}, put_one, || patience.look(socket.fd, 0));
+    assert_eq!(seen.map(|seen| seen.map(|(head, _)| head.number)), Ok(Some(1)));
+    assert_eq!(come.get(), 2);
 }
 
 /// `SO_ERROR` as the service answers it: once.
@@ -273,6 +300,9 @@ fn a_large_message_is_whole_or_an_error() {
                     }
                 };
                 assert_eq!(got, Err(Fault(fault)), "{is_in_place} {room}");
+                if !is_in_place && fault == libc::EMFILE {
+                    assert_eq!(read(), got, "it is still there");
+                }
                 steal(&theirs);
             }
         }
@@ -284,6 +314,8 @@ fn descriptors_that_nobody_asked_for_are_closed() {
     use std::io::Read as _;
     let (ours, _theirs, socket) = pair(0xFFF6_0001);
     let (mut reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: this command takes a number.
+    unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     for number in 1..4 {
         let head = Head { number, ..Head::of(Kind::Data) };
         pass(&ours, &head, b"m", &[&writer, &writer, &writer, &writer]);
@@ -292,7 +324,7 @@ fn descriptors_that_nobody_asked_for_are_closed() {
     for flags in [libc::MSG_PEEK, 0, 0] {
         assert_eq!(read_by(socket, 9, flags | libc::MSG_DONTWAIT), message(b"m"));
     }
-    assert!(matches!(rests::discard(socket, 3), Discarded::Done));
+    assert!(matches!(rests::discard(socket, 3), Ok(Discarded::Done)));
     assert_eq!(reader.read(&mut [0]).unwrap(), 0, "none is left");
 }
 

@@ -1236,7 +1236,7 @@ static void ends(void)
     close(many);
 }
 
-/* A peer waits on while the program has no descriptor for it. */
+/* A peer, and a large message, wait on while the program has no descriptor for them. */
 static void no_descriptor_for_a_peer(void)
 {
     step = "no descriptor for a peer";
@@ -1254,6 +1254,14 @@ static void no_descriptor_for_a_peer(void)
     int accepted = accept(server, NULL, NULL);
     CHECK(accepted == free_number && setrlimit(RLIMIT_NOFILE, &before) == 0);
     CHECK(recv(accepted, buffer, sizeof buffer, 0) == 5);
+    static char large[200000];
+    CHECK(send(client, large, sizeof large, 0) == sizeof large && ready(accepted, POLLIN, -1) == POLLIN);
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    for (int i = 0; i < 3; i++)
+        FAILS(recv(accepted, large, sizeof large, 0), EMFILE);
+    now.rlim_cur++;
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    CHECK(recv(accepted, large, sizeof large, 0) == sizeof large && setrlimit(RLIMIT_NOFILE, &before) == 0);
     close(accepted);
     close(client);
     close(server);

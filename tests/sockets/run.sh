@@ -36,6 +36,11 @@ else
     say "   valgrind is not installed: the memory of programs was not checked"
 fi
 
+say "== readers beside others"
+cc -Wall -Wextra -Werror -O1 -shared -fPIC -o "$work/libbeside.so" tests/sockets/beside.c
+cc -Wall -Wextra -Werror -O1 -o "$work/readers" tests/sockets/readers.c -L"$work" -lbeside
+LD_LIBRARY_PATH=$work "${with[@]}" "$work/readers"
+
 say "== programs that are linked with the library, whose header and pkg-config file are installed"
 python3 tests/sockets/compare_header.py
 PREFIX=$work/root POLYPATH_PROGRAMS=$POLYPATH_PROGRAMS scripts/install_capi.sh
@@ -99,6 +104,15 @@ if "${with[@]}" "$work/sandbox" unix "$work/pingpong" sctp 64 100 2> "$work/erro
     exit 1
 fi
 grep -q "allow them in its sandbox" "$work/error" || { cat "$work/error"; exit 1; }
+# In KiB: less than a large message takes, and less than the memory of the service.
+if (ulimit -f 32 && "${with[@]}" "$work/pingpong" sctp 200000 1) 2> "$work/error"; then
+    say "a message was larger than the program may write"
+    exit 1
+fi
+grep -q "File too large" "$work/error" || { cat "$work/error"; exit 1; }
+mkdir -m 700 "$work/limited"
+limited=("$polypath" with --local-encapsulation-port "$((port + 2))" --encapsulation-port "$((port + 2))")
+(ulimit -f 2000 && XDG_RUNTIME_DIR=$work/limited "${limited[@]}" "$work/pingpong" sctp 200000 10)
 
 iperf() {
     local log=$work/iperf-$RANDOM

@@ -94,25 +94,27 @@ for call in [lambda: forged.recv(10), lambda: forged.send(b"x"), lambda: forged.
         call()
     except OSError:
         pass
-print("alive")
+print("alive", len(os.listdir("/proc/self/task")))
 """
 
 
 def forge(library, path):
-    """Whoever passes a descriptor chooses the name of its other end: none makes a program read what is not there."""
+    """Whoever passes a descriptor chooses the name of its other end: none makes a program read what is not there, or start a
+    stack."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../crates/sockets/src/control.rs")
     with open(source, encoding="utf-8") as code:
         version = re.search(r"pub const VERSION: \w+ = (\d+);", code.read()).group(1)
     environment = {**os.environ, "LD_PRELOAD": library, "POLYPATH_SOCKETS": path}
     environment.pop("POLYPATH_SOCKETS_START", None)
-    for board, slot in [(0, 1), (0, 0), (7, 1), (7, (1 << 20) - 1), (7, 1 << 20), (1 << 63, (1 << 32) - 1)]:
+    places = [(0, 1), (0, 0), (7, 1), (7, (1 << 20) - 1), (7, 1 << 20), (1 << 63, (1 << 32) - 1)]
+    for style, (board, slot) in [(style, place) for style in ("14", "1c") for place in places]:
         other, program = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        other.bind(f"\0polypath-sctp-{version}-14{9:016x}{board:016x}{slot:08x}".encode())
+        other.bind(f"\0polypath-sctp-{version}-{style}{9:016x}{board:016x}{slot:08x}".encode())
         command = [sys.executable, "-c", FORGED, str(program.fileno())]
         done = subprocess.run(
             command, env=environment, pass_fds=[program.fileno()], capture_output=True, text=True, timeout=60, check=False
         )
-        assert (done.returncode, done.stdout) == (0, "alive\n"), (board, slot, done)
+        assert (done.returncode, done.stdout) == (0, "alive 1\n"), (style, board, slot, done)
 
 
 def main():

@@ -1236,6 +1236,37 @@ static void ends(void)
     close(many);
 }
 
+/* A peer, and a large message, wait on while the program has no descriptor for them. */
+static void no_descriptor_for_a_peer(void)
+{
+    step = "no descriptor for a peer";
+    char buffer[100];
+    struct rlimit before, now;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    int server = listener(5), client = connected(port_of(server)), free_number = dup(server);
+    CHECK(free_number >= 0 && close(free_number) == 0 && send(client, "hello", 5, 0) == 5);
+    now = (struct rlimit){.rlim_cur = free_number, .rlim_max = before.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    for (int i = 0; i < 3; i++)
+        FAILS(accept(server, NULL, NULL), EMFILE);
+    now.rlim_cur++;
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    int accepted = accept(server, NULL, NULL);
+    CHECK(accepted == free_number && setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(recv(accepted, buffer, sizeof buffer, 0) == 5);
+    static char large[200000];
+    CHECK(send(client, large, sizeof large, 0) == sizeof large && ready(accepted, POLLIN, -1) == POLLIN);
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    for (int i = 0; i < 3; i++)
+        FAILS(recv(accepted, large, sizeof large, 0), EMFILE);
+    now.rlim_cur++;
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    CHECK(recv(accepted, large, sizeof large, 0) == sizeof large && setrlimit(RLIMIT_NOFILE, &before) == 0);
+    close(accepted);
+    close(client);
+    close(server);
+}
+
 /* Waits until a peer is not refused any more, as the service hears of `accept` behind the call. */
 static void connect_at_last(int port)
 {
@@ -2053,6 +2084,7 @@ int main(int count, char **arguments)
     wrong_arguments();
     options();
     ends();
+    no_descriptor_for_a_peer();
     backlogs();
     identifiers();
     limits();

@@ -1,10 +1,12 @@
 //! Making, binding and connecting sockets, their options and names.
 
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+
 use libc::{c_int, c_ulong, c_void, sockaddr, socklen_t};
 use polypath_sockets::abi::{IPPROTO_SCTP, SOL_SOCKET, option, socket_option};
 use polypath_sockets::address;
 use polypath_sockets::control::Operation;
-use polypath_sockets::frame::{Head, Kind, shut};
+use polypath_sockets::frame::{HEAD_BYTES, Head, Kind, shut};
 use polypath_sockets::init::InitMessage;
 
 use crate::client;
@@ -13,13 +15,14 @@ use crate::descriptors::close;
 use crate::errors;
 use crate::facts;
 use crate::fault::{Fault, Outcome, failed, returned};
-use crate::frames::send_frame;
+use crate::frames::{self, send_frame};
 use crate::info::write_address;
 use crate::memory;
 use crate::messages::address_at;
 use crate::peeling;
 use crate::real;
 use crate::receiving;
+use crate::rests::{self, Discarded};
 use crate::table::Sctp;
 
 /// Flags that `socket` and `accept4` take with the type.
@@ -136,14 +139,8 @@ unsafe fn take_accepted(
     if !facts::listens(socket)? {
         return Err(Fault(libc::EINVAL));
     }
-    let mut frame = [0; polypath_sockets::frame::HEAD_BYTES];
-    let (got, fd) = client::receive_with_descriptor(socket.fd, &mut frame, flags, 0)?;
-    if got == 0 {
-        return Err(Fault(libc::EINVAL));
-    }
-    let head = Head::decode(&frame[..got]).filter(|head| head.kind == Kind::Accepted);
-    let (head, fd) = head.zip(fd).ok_or(Fault(libc::EPROTO))?;
-    let fd = client::take(fd, flags)?;
+    let (head, fd) = next_accepted(socket, flags)?;
+    let fd = client::take(fd.into_raw_fd(), flags)?;
     if let Some(accepted) = Sctp::of(fd) {
         facts::look(accepted);
     }
@@ -154,6 +151,35 @@ unsafe fn take_accepted(
         unsafe { close(fd) };
     })?;
     Ok(fd)
+}
+
+/// Takes the next peer that waits, with its socket. If the system has no descriptor for that, the peer waits on.
+fn next_accepted(socket: Sctp, flags: c_int) -> Outcome<(Head, OwnedFd)> {
+    let on_exec = if flags & libc::SOCK_CLOEXEC != 0 { libc::MSG_CMSG_CLOEXEC } else { 0 };
+    loop {
+        if let Some((head, fd)) = rests::accept(socket.id) {
+            if on_exec == 0 {
+                let none = std::ptr::null_mut();
+                // SAFETY: this command takes a number.
+                unsafe { real::fcntl(fd.as_raw_fd(), libc::F_SETFD, none) };
+            }
+            return Ok((head, fd));
+        }
+        let mut frame = [0; HEAD_BYTES];
+        let part = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
+        // SAFETY: so many bytes are there.
+        let got = unsafe { frames::receive(socket.fd, &[part], on_exec | libc::MSG_PEEK) }?;
+        let seen = Head::decode(&frame[..got.bytes]);
+        // The end, or what comes to a socket that listens no more.
+        let seen = seen.filter(|head| head.kind == Kind::Accepted).ok_or(Fault(libc::EINVAL))?;
+        let fd = got.passed.ok_or(Fault(libc::EMFILE))?;
+        match rests::discard(socket, seen.number)? {
+            Discarded::Done => return Ok((seen, fd)),
+            // It is that of another call.
+            Discarded::Missing => {}
+            Discarded::Other(stray) => rests::keep(socket.id, stray),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -228,21 +254,14 @@ fn end_directions(socket: Sctp, directions: u32) -> Outcome<c_int> {
     Ok(0)
 }
 
-/// The same where the descriptor is full of messages, which come first. As in Linux, that waits for none of them, unless the program may not ask.
+/// The same where the descriptor is full of messages, which come first. As in Linux, that waits for none of them; unless the program may not ask, and then
+/// it waits as if it sent a message.
 fn end_behind(socket: Sctp, head: &Head) -> Outcome<()> {
     let directions = head.value.cast_signed();
     if client::ask(Operation::Shutdown, socket, (directions, 0), &[]).is_ok() {
         return Ok(());
     }
-    loop {
-        let mut entry = libc::pollfd { fd: socket.fd, events: libc::POLLOUT, revents: 0 };
-        // SAFETY: there is one entry.
-        unsafe { libc::poll(&raw mut entry, 1, -1) };
-        match send_frame(socket.fd, head, &[], libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) {
-            Err(Fault(libc::EAGAIN)) => {}
-            sent => return sent,
-        }
-    }
+    send_frame(socket.fd, head, &[], libc::MSG_NOSIGNAL)
 }
 
 #[unsafe(no_mangle)]

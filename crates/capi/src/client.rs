@@ -4,18 +4,19 @@
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, Read};
-use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use libc::{c_int, c_uint};
 use polypath_sockets::address;
 use polypath_sockets::control::{Operation, Reply, Request};
+use polypath_sockets::layout::Fields;
 use polypath_sockets::names::{
     SERVICE_VARIABLE, SETTINGS_VARIABLE, START_VARIABLE, default_service_path, is_trusted,
 };
@@ -163,55 +164,88 @@ pub(crate) fn ask(
     if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
 }
 
-/// A descriptor of the memory where the service of this socket posts what is so of its sockets. Says nothing on standard error: without it, the service
-/// is asked.
-pub(crate) fn board(socket: Sctp) -> Option<OwnedFd> {
-    let place = Place::of(socket);
-    let mut stream = silently_reached(place)?;
-    let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC, place };
+/// The same, without a word on standard error if there is no answer.
+pub(crate) fn ask_silently(
+    operation: Operation,
+    socket: Sctp,
+    (first, second): (c_int, c_int),
+    bytes: &[u8],
+) -> Outcome<Reply> {
+    let request = Request { operation, socket: socket.id, first, second, bytes: bytes.to_vec() };
+    let (reply, _) = silent_question(&request, Place::of(socket))
+        .map_err(|error| Fault(error.raw_os_error().unwrap_or(libc::ENETDOWN)))?;
+    if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
+}
+
+/// A descriptor of the memory where the service of this socket posts what is so of its sockets; `None` if there is none. Says nothing on standard
+/// error: without it, the service is asked.
+///
+/// # Errors
+///
+/// It cannot be had now, and later perhaps.
+pub(crate) fn board(socket: Sctp) -> io::Result<Option<OwnedFd>> {
     let request = Request::new(Operation::Board, socket.id);
-    let (reply, fd) = question(&mut stream, &request, passing).ok()?;
-    // SAFETY: the descriptor is new, and nobody else's.
-    let fd = fd.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
-    fd.filter(|_| reply.value == 0)
-}
-
-/// A connection to where a stack is, if it can be had, and is trusted. Says nothing on standard error.
-fn silently_reached(place: Place) -> Option<UnixStream> {
-    match place {
-        Place::Process => stack::reach().ok(),
-        Place::Service => {
-            let stream = reach(&service()).ok()?;
-            let theirs = user_of(&stream).ok()?;
-            // SAFETY: it only gives a number.
-            let own = unsafe { libc::geteuid() };
-            is_trusted(theirs, own, named_service().is_some()).then_some(stream)
-        }
+    match silent_question(&request, Place::of(socket)) {
+        // The system had no descriptor for it.
+        Ok((reply, None)) if reply.value == 0 => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+        Ok((_, fd)) => Ok(fd),
+        Err(error) if is_passing(&error) => Err(error),
+        Err(_) => Ok(None),
     }
 }
 
-/// Waits until no attempt to connect is under way, as a call waits that receives: no longer than `SO_RCVTIMEO` says, and no longer than until a
-/// signal comes that ends such calls.
-pub(crate) fn settle(socket: Sctp) -> Outcome<()> {
-    let stream = silently_reached(Place::of(socket)).ok_or(Fault(libc::ENETDOWN))?;
-    let (from, to, option) = (socket.fd, stream.as_raw_fd(), libc::SO_RCVTIMEO);
-    let mut limit = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let mut length = size_of::<libc::timeval>() as libc::socklen_t;
-    let place = (&raw mut limit).cast();
-    // SAFETY: the structure and its length live longer than the calls.
-    unsafe {
-        real::getsockopt(from, libc::SOL_SOCKET, option, place, &raw mut length);
-        real::setsockopt(to, libc::SOL_SOCKET, option, place, length);
+/// Whether the next attempt to ask may succeed.
+fn is_passing(error: &io::Error) -> bool {
+    use libc::{EAGAIN, EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM};
+    let is_short = |number| [EAGAIN, EINTR, EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(&number);
+    // A service to which a process has too many connections closes the next one.
+    is_gone(error) || error.raw_os_error().is_some_and(is_short)
+}
+
+fn silent_question(request: &Request, place: Place) -> io::Result<(Reply, Option<OwnedFd>)> {
+    let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC, place };
+    question(&mut silently_reached(place)?, request, passing)
+}
+
+/// A connection to where a stack is, if that is trusted. Says nothing on standard error.
+fn silently_reached(place: Place) -> io::Result<UnixStream> {
+    if place == Place::Process {
+        return stack::reach().map_err(|fault| io::Error::from_raw_os_error(fault.0));
     }
+    let stream = reach(&service())?;
+    let theirs = user_of(&stream)?;
+    // SAFETY: it only gives a number.
+    let own = unsafe { libc::geteuid() };
+    match is_trusted(theirs, own, named_service().is_some()) {
+        true => Ok(stream),
+        false => Err(io::Error::from_raw_os_error(libc::EACCES)),
+    }
+}
+
+/// Waits until no attempt to connect is under way, as a call waits that receives: no longer than until a signal comes that ends such calls, and no longer
+/// than a limit, if there is one. Fails with `EBUSY` if too many wait so.
+pub(crate) fn settle(socket: Sctp, limit: Option<Duration>) -> Outcome<()> {
+    if limit.is_some_and(|limit| limit.is_zero()) {
+        return Err(Fault(libc::EAGAIN));
+    }
+    let stream = silently_reached(Place::of(socket)).map_err(|_| Fault(libc::ENETDOWN))?;
+    // At least a microsecond: none is no limit.
+    let limit = limit.map(|limit| limit.max(Duration::from_micros(1)));
+    stream.set_read_timeout(limit).map_err(|_| Fault(libc::ENETDOWN))?;
     let request = Request::new(Operation::Settle, socket.id).encoded();
     write(&stream, &request, None)
         .map_err(|error| Fault(error.raw_os_error().unwrap_or(libc::ENETDOWN)))?;
-    let mut byte = 0_u8;
-    // SAFETY: the buffer has a byte.
-    match unsafe { real::recv(to, (&raw mut byte).cast(), 1, 0) } {
-        1.. => Ok(()),
+    let mut answer = [0_u8; 8];
+    // SAFETY: the buffer has so many bytes.
+    let got =
+        unsafe { real::recv(stream.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
+    match usize::try_from(got).map_err(|_| Fault::last())? {
         0 => Err(Fault(libc::ENETDOWN)),
-        _ => Err(Fault::last()),
+        // A length comes in front.
+        _ => match Fields(&answer).i32(4) {
+            Some(number @ ..0) => Err(Fault(-number)),
+            _ => Ok(()),
+        },
     }
 }
 
@@ -232,6 +266,7 @@ pub(crate) fn open_carried(style: c_int) -> Outcome<c_int> {
     if !matches!(style, libc::SOCK_STREAM | libc::SOCK_SEQPACKET) {
         return Err(Fault(libc::ESOCKTNOSUPPORT));
     }
+    stack::ensure()?;
     let request = Request {
         first: 6,
         second: (style == libc::SOCK_SEQPACKET).into(),
@@ -270,7 +305,7 @@ pub(crate) fn open_by(request: &Request, passing: Passing) -> Outcome<c_int> {
     if reply.value < 0 {
         return Err(Fault(-reply.value));
     }
-    take(lowest(fd.ok_or(Fault(libc::EPROTO))?, flags), flags)
+    take(lowest(fd.ok_or(Fault(libc::EMFILE))?.into_raw_fd(), flags), flags)
 }
 
 /// The same socket by the lowest number that is free, as POSIX promises for every new descriptor and programs rely on: the connection
@@ -310,7 +345,7 @@ pub(crate) fn take(fd: c_int, flags: c_int) -> Outcome<c_int> {
     Ok(fd)
 }
 
-fn exchange(request: &Request, passing: Passing) -> Outcome<(Reply, Option<c_int>)> {
+fn exchange(request: &Request, passing: Passing) -> Outcome<(Reply, Option<OwnedFd>)> {
     if request.socket == table::FOREIGN_ID {
         return Err(Fault(libc::EPROTONOSUPPORT));
     }
@@ -346,7 +381,7 @@ fn question(
     stream: &mut UnixStream,
     request: &Request,
     passing: Passing,
-) -> io::Result<(Reply, Option<c_int>)> {
+) -> io::Result<(Reply, Option<OwnedFd>)> {
     write(stream, &request.encoded(), passing.ours)?;
     let (length, fd) = first_bytes(stream, passing.flags)?;
     Ok((Reply::read(stream, length)?, fd))
@@ -374,52 +409,23 @@ fn write(stream: &UnixStream, mut bytes: &[u8], mut passed: Option<c_int>) -> io
 }
 
 /// The length in front of an answer, with which a descriptor may come.
-fn first_bytes(stream: &mut UnixStream, flags: c_int) -> io::Result<([u8; 4], Option<c_int>)> {
+fn first_bytes(stream: &mut UnixStream, flags: c_int) -> io::Result<([u8; 4], Option<OwnedFd>)> {
     let mut length = [0; 4];
-    let mut received = receive_with_descriptor(stream.as_raw_fd(), &mut length, flags, 0);
-    while received.as_ref().is_err_and(|fault| fault.0 == libc::EINTR) {
-        received = receive_with_descriptor(stream.as_raw_fd(), &mut length, flags, 0);
-    }
-    let (got, fd) = received.map_err(|fault| io::Error::from_raw_os_error(fault.0))?;
-    if got == 0 {
+    let part = libc::iovec { iov_base: length.as_mut_ptr().cast(), iov_len: length.len() };
+    let on_exec = if flags & libc::SOCK_CLOEXEC != 0 { libc::MSG_CMSG_CLOEXEC } else { 0 };
+    let got = loop {
+        // SAFETY: so many bytes are there.
+        match unsafe { frames::receive(stream.as_raw_fd(), &[part], on_exec) } {
+            Err(Fault(libc::EINTR)) => {}
+            Err(fault) => return Err(io::Error::from_raw_os_error(fault.0)),
+            Ok(got) => break got,
+        }
+    };
+    if got.bytes == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    stream.read_exact(&mut length[got..])?;
-    Ok((length, fd))
-}
-
-/// Receives bytes, and a descriptor if one comes with them, which is closed on `exec` if `flags` has `SOCK_CLOEXEC`.
-pub(crate) fn receive_with_descriptor(
-    from: c_int,
-    buffer: &mut [u8],
-    flags: c_int,
-    receive_flags: c_int,
-) -> Outcome<(usize, Option<c_int>)> {
-    // Room for one descriptor, aligned as a header has to be.
-    let mut control = MaybeUninit::<[u64; 4]>::zeroed();
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: all zero is a message without anything.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = size_of::<[u64; 4]>();
-    let on_exec = if flags & libc::SOCK_CLOEXEC != 0 { libc::MSG_CMSG_CLOEXEC } else { 0 };
-    // SAFETY: the message points to memory that lives longer than the call.
-    let got = unsafe { real::recvmsg(from, &raw mut message, on_exec | receive_flags) };
-    let got = usize::try_from(got).map_err(|_| Fault::last())?;
-    let mut fd = None;
-    // SAFETY: the kernel has written the headers that the message names.
-    unsafe {
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        if !header.is_null()
-            && (*header).cmsg_level == libc::SOL_SOCKET
-            && (*header).cmsg_type == libc::SCM_RIGHTS
-        {
-            fd = Some(libc::CMSG_DATA(header).cast::<c_int>().read_unaligned());
-        }
-    }
-    Ok((got, fd))
+    stream.read_exact(&mut length[got.bytes..])?;
+    Ok((length, got.passed))
 }
 
 /// Addresses as the service takes them: packed, each with the size of its family.

@@ -18,7 +18,7 @@ fn release(fd: c_int) {
     table::forget(fd);
     let is_known = places::has(socket.id) || peers::has(socket.id) || rests::has(socket.id);
     if is_known && !table::has(socket.id) {
-        places::forget(socket.id);
+        places::forget_all(socket.id);
         peers::forget(socket.id);
         rests::forget(socket.id);
     }

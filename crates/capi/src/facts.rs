@@ -1,9 +1,10 @@
 //! What is so of a socket now, as the service posts it ([`board`]): no process and no descriptor knows anything older. Where the memory cannot be
 //! had, as in a sandbox, the service is asked instead, as often as that matters.
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
 use polypath_sockets::board::{self, BOARD_BYTES, Place, Posted, SLOT_BYTES, posted};
 use polypath_sockets::control::Operation;
@@ -33,7 +34,9 @@ impl Slot {
     /// What it says of this socket; `None` if it is another socket's, or is still being written.
     fn of(&self, socket: u64) -> Option<Posted> {
         (0..LOOKS).find_map(|_| {
-            let words = (self.facts.load(Ordering::Acquire), self.seal.load(Ordering::Acquire));
+            // The memory is read-only, where no other loads are allowed.
+            let words = (self.facts.load(Ordering::Relaxed), self.seal.load(Ordering::Relaxed));
+            fence(Ordering::Acquire);
             Posted::decode(words, socket)
         })
     }
@@ -51,11 +54,11 @@ static BOARDS: [Known; 64] =
 
 /// Learns where a new socket is posted, as long as the program may ask for that.
 pub(crate) fn look(socket: Sctp) {
-    quietly(|| known_of(socket));
+    quietly(|| posted(socket));
 }
 
 /// What is posted of a socket, if that can be had.
-fn known_of(socket: Sctp) -> Option<Posted> {
+pub(crate) fn posted(socket: Sctp) -> Option<Posted> {
     let noted = match table::slot(socket.fd) {
         table::Posting::Slot(slot) => {
             // SAFETY: the memory stays, has this layout, and is only read here; others write it, which atomic types allow for.
@@ -69,7 +72,8 @@ fn known_of(socket: Sctp) -> Option<Posted> {
         table::Posting::None => return None,
         table::Posting::Unknown => None,
     };
-    let found = table::place(socket.fd).and_then(|place| find(place, socket));
+    // Where it cannot be had now, it is looked again.
+    let found = table::place(socket.fd).map_or(Ok(None), |place| find(place, socket)).ok()?;
     if noted.is_none_or(|noted| !found.is_some_and(|found| std::ptr::eq(found, noted))) {
         let slot = found.map_or(null_mut(), |slot| std::ptr::from_ref(slot).cast_mut().cast());
         table::note_slot(socket, slot);
@@ -77,18 +81,21 @@ fn known_of(socket: Sctp) -> Option<Posted> {
     found?.of(socket.id)
 }
 
-fn find(place: Place, socket: Sctp) -> Option<&'static Slot> {
+/// The slot of a socket; an error if that cannot be had now, and later perhaps.
+fn find(place: Place, socket: Sctp) -> io::Result<Option<&'static Slot>> {
     // Whoever passes a descriptor chooses its name.
     if place.board == 0 || place.slot == 0 || place.slot as usize >= board::SLOTS {
-        return None;
+        return Ok(None);
     }
-    let slots = known(place.board).or_else(|| {
+    let slots = match known(place.board) {
+        Some(slots) => Some(slots),
         // It is that of the service which runs now, unless the socket's one has ended.
-        let slots = mapped(&client::board(socket)?, place.board)?;
-        keep(place.board, slots)
-    })?;
+        None => client::board(socket)?
+            .and_then(|memory| mapped(&memory, place.board))
+            .and_then(|slots| keep(place.board, slots)),
+    };
     // SAFETY: the memory has so many slots, and stays.
-    Some(unsafe { &*slots.add(place.slot as usize) })
+    Ok(slots.map(|slots| unsafe { &*slots.add(place.slot as usize) }))
 }
 
 fn known(id: u64) -> Option<*mut Slot> {
@@ -143,7 +150,7 @@ fn keep(id: u64, slots: *mut Slot) -> Option<*mut Slot> {
 }
 
 fn flag(socket: Sctp, flag: u8) -> Option<bool> {
-    known_of(socket).map(|posted| posted.flags & flag != 0)
+    posted(socket).map(|posted| posted.flags & flag != 0)
 }
 
 /// Whether peers can begin associations. An error if that is not posted and the service cannot be asked.
@@ -178,7 +185,7 @@ pub(crate) fn is_connected(socket: Sctp) -> bool {
 
 /// Ancillary data that goes with what is received, also with what has been delivered already.
 pub(crate) fn wanted(socket: Sctp) -> Option<u8> {
-    known_of(socket).map(|posted| posted.wanted)
+    posted(socket).map(|posted| posted.wanted)
 }
 
 /// Whether messages may have to fit into a packet.
@@ -188,5 +195,5 @@ pub(crate) fn may_be_unfragmented(socket: Sctp) -> bool {
 
 /// How many associations the socket has lost so far.
 pub(crate) fn ended(socket: Sctp) -> Option<u32> {
-    known_of(socket).map(|posted| posted.ended)
+    posted(socket).map(|posted| posted.ended)
 }

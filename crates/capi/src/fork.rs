@@ -48,6 +48,11 @@ extern "C" fn after_in_parent() {
 
 extern "C" fn after_in_child() {
     OWNER.store(process(), Ordering::Relaxed);
+    // SAFETY: as in the parent.
+    if let Some((rests, ..)) = unsafe { &mut *HELD.0.get() } {
+        // What the parent has taken out of a queue, it reads.
+        rests.clear();
+    }
     after_in_parent();
 }
 

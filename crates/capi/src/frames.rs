@@ -25,8 +25,8 @@ pub(crate) fn send_large(fd: c_int, head: &Head, parts: &[iovec], flags: c_int) 
     }
     let rest = behind(parts, MAX_PIECE_BYTES);
     let bytes: usize = rest.iter().map(|part| part.iov_len).sum();
-    let annex =
-        annex::create().map_err(|error| Fault(error.raw_os_error().unwrap_or(libc::ENOMEM)))?;
+    let annex = annex::create(bytes)
+        .map_err(|error| Fault(error.raw_os_error().unwrap_or(libc::ENOMEM)))?;
     let mut done = 0;
     while done < bytes {
         let left = behind(&rest, done);
@@ -133,6 +133,8 @@ pub(crate) unsafe fn send_parts(
 pub(crate) fn look(fd: c_int, flags: c_int) -> Outcome<Option<(Head, usize)>> {
     let mut head = [0_u8; HEAD_BYTES];
     let flags = flags | libc::MSG_PEEK | libc::MSG_TRUNC;
+    #[cfg(test)]
+    crate::testing::before_look(fd);
     // SAFETY: the buffer has so many bytes.
     let mut size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
     if size < 0 && Fault::last() == Fault(libc::ECONNRESET) {
@@ -140,6 +142,11 @@ pub(crate) fn look(fd: c_int, flags: c_int) -> Outcome<Option<(Head, usize)>> {
         // SAFETY: as above.
         size = unsafe { real::recv(fd, head.as_mut_ptr().cast(), HEAD_BYTES, flags) };
     }
+    #[cfg(test)]
+    let size = crate::fault::quietly(|| {
+        crate::testing::after_look(fd);
+        size
+    });
     match usize::try_from(size).map_err(|_| Fault::last())? {
         0 => Ok(None),
         size => {
@@ -149,28 +156,46 @@ pub(crate) fn look(fd: c_int, flags: c_int) -> Outcome<Option<(Head, usize)>> {
     }
 }
 
+/// What was received.
+pub(crate) struct Got {
+    pub(crate) bytes: usize,
+    /// The descriptor that has come with it. It is ours from now on.
+    pub(crate) passed: Option<OwnedFd>,
+}
+
 /// Receives a frame without waiting, and the descriptor that comes with it.
 ///
 /// # Safety
 ///
 /// The parts must be writable.
-pub(crate) unsafe fn receive_parts(
-    fd: c_int,
-    parts: &[iovec],
-    flags: c_int,
-) -> Outcome<(usize, Option<OwnedFd>)> {
-    // Room for one descriptor, aligned as a header has to be.
-    let mut control = MaybeUninit::<[u64; 4]>::zeroed();
+pub(crate) unsafe fn receive_parts(fd: c_int, parts: &[iovec], flags: c_int) -> Outcome<Got> {
+    // SAFETY: the caller vouches for the parts.
+    unsafe { receive(fd, parts, flags | libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC) }
+}
+
+/// Receives bytes, and the descriptor that comes with them. If several come, the system closes the others.
+///
+/// # Safety
+///
+/// The parts must be writable.
+pub(crate) unsafe fn receive(fd: c_int, parts: &[iovec], flags: c_int) -> Outcome<Got> {
+    // Aligned as a header has to be, and with room for one descriptor, not for as many as fit behind that.
+    let mut control = MaybeUninit::<[u64; 3]>::zeroed();
     // SAFETY: all zero is a message without anything.
     let mut message: msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = parts.as_ptr().cast_mut();
     message.msg_iovlen = parts.len();
     message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = size_of::<[u64; 4]>();
-    let flags = flags | libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: it only computes.
+    message.msg_controllen = unsafe { libc::CMSG_LEN(size_of::<c_int>() as u32) } as usize;
     // SAFETY: the caller vouches for the parts.
-    let got = unsafe { real::recvmsg(fd, &raw mut message, flags) };
-    let got = usize::try_from(got).map_err(|_| Fault::last())?;
+    let mut got = unsafe { real::recvmsg(fd, &raw mut message, flags) };
+    if got < 0 && Fault::last() == Fault(libc::ECONNRESET) {
+        // As in `look`.
+        // SAFETY: as above.
+        got = unsafe { real::recvmsg(fd, &raw mut message, flags) };
+    }
+    let bytes = usize::try_from(got).map_err(|_| Fault::last())?;
     // SAFETY: the kernel has written the headers that the message names.
     let passed = unsafe {
         let header = libc::CMSG_FIRSTHDR(&raw const message);
@@ -180,5 +205,5 @@ pub(crate) unsafe fn receive_parts(
         is_there
             .then(|| OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<c_int>().read_unaligned()))
     };
-    Ok((got, passed))
+    Ok(Got { bytes, passed })
 }

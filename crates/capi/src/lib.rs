@@ -24,6 +24,7 @@ mod info;
 mod io;
 mod memory;
 mod messages;
+mod patience;
 mod peeling;
 mod peers;
 mod places;
@@ -34,4 +35,6 @@ mod sctp;
 mod stack;
 mod start;
 mod table;
+#[cfg(test)]
+mod testing;
 mod usrsctp;

@@ -181,9 +181,14 @@ fn carry(packet: Packet) {
     unsafe { output(address, content.as_mut_ptr().cast(), content.len(), 0, 0) };
 }
 
-/// A connection for questions about sockets.
+/// Starts the stack, if it has not begun.
+pub(crate) fn ensure() -> Outcome<()> {
+    get().map(drop)
+}
+
+/// A connection for questions about sockets. Starts nothing: whoever passes a descriptor chooses its name.
 pub(crate) fn reach() -> Outcome<UnixStream> {
-    let stack = get()?;
+    let stack = known().ok_or(Fault(libc::ENETDOWN))?;
     let made = UnixStream::pair().and_then(|(ours, theirs)| {
         stack.carried.attend(theirs)?;
         Ok(ours)

@@ -3,16 +3,30 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
+use rustix::fs::{MemfdFlags, fcntl_get_seals, fstat, memfd_create};
 use rustix::io::{Errno, pread, writev};
+use rustix::process::{Resource, getrlimit};
 
-/// New memory, empty.
+/// New memory for so many bytes, empty.
 ///
 /// # Errors
 ///
 /// Those of the system, such as too many descriptors.
-pub fn create() -> io::Result<OwnedFd> {
+pub fn create(bytes: usize) -> io::Result<OwnedFd> {
+    ensure_size(bytes as u64)?;
     Ok(memfd_create(c"polypath-message", MemfdFlags::CLOEXEC)?)
+}
+
+/// Whether the process may write files of this size, of which such memory is one: beyond its limit, the system would end it (`SIGXFSZ`).
+///
+/// # Errors
+///
+/// It may not.
+pub(crate) fn ensure_size(bytes: u64) -> io::Result<()> {
+    match getrlimit(Resource::Fsize).current {
+        Some(most) if most < bytes => Err(Errno::FBIG.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Memory with this content.
@@ -23,7 +37,7 @@ pub fn create() -> io::Result<OwnedFd> {
 pub fn with(parts: &[&[u8]]) -> io::Result<OwnedFd> {
     /// Most parts that the system takes at once.
     const MOST: usize = 1024;
-    let annex = create()?;
+    let annex = create(parts.iter().map(|part| part.len()).sum())?;
     for parts in parts.chunks(MOST) {
         let mut slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
         let mut left = &mut slices[..];
@@ -39,18 +53,33 @@ pub fn with(parts: &[&[u8]]) -> io::Result<OwnedFd> {
     Ok(annex)
 }
 
-/// Fills `into` from a place on. Another kind of file than memory is refused: reading it might never end.
+/// Whether there may be so many bytes. Another kind of file than memory is refused: reading it might never end, or take what is another's.
 ///
 /// # Errors
 ///
-/// If it is another kind of file, or ends before.
-pub fn read(annex: &impl AsFd, place: u64, into: &mut [u8]) -> io::Result<()> {
+/// If it is another kind of file, or has fewer bytes.
+pub fn ensure(annex: &impl AsFd, bytes: u64) -> io::Result<()> {
     fcntl_get_seals(annex)?;
-    let mut done = 0;
-    while done < into.len() {
-        match pread(annex, &mut into[done..], place + done as u64) {
+    let size = u64::try_from(fstat(annex)?.st_size).unwrap_or(0);
+    if size < bytes { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+}
+
+/// Appends so many bytes of the content to `into`. Whoever has sent the frame says how many there are: that is verified before there is memory for them.
+///
+/// # Errors
+///
+/// If it is another kind of file than memory, or has fewer bytes, or there is no memory for them.
+pub fn append(annex: &impl AsFd, bytes: u32, into: &mut Vec<u8>) -> io::Result<()> {
+    ensure(annex, bytes.into())?;
+    let before = into.len();
+    into.try_reserve_exact(bytes as usize).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    into.resize(before + bytes as usize, 0);
+    let mut place = before;
+    while place < into.len() {
+        match pread(annex, &mut into[place..], (place - before) as u64) {
+            // Others may make it shorter at any time.
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(more) => done += more,
+            Ok(more) => place += more,
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -63,26 +92,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_is_read_from_any_place() {
+    fn content_is_read_as_far_as_it_is_wanted() {
         let bytes: Vec<u8> = (0..200_000_u32).map(|number| number as u8).collect();
         let parts: Vec<&[u8]> = bytes.chunks(37).collect();
         let annex = with(&parts).unwrap();
-        let mut read_back = vec![0; bytes.len()];
-        read(&annex, 0, &mut read_back).unwrap();
-        assert!(read_back == bytes);
-        let mut end = [0; 3];
-        read(&annex, bytes.len() as u64 - 3, &mut end).unwrap();
-        assert_eq!(end[..], bytes[bytes.len() - 3..]);
-        assert!(read(&annex, bytes.len() as u64 - 2, &mut end).is_err(), "beyond the end");
-        read(&with(&[]).unwrap(), 0, &mut []).unwrap();
+        let mut read_back = b"in front".to_vec();
+        append(&annex, 200_000, &mut read_back).unwrap();
+        assert!(read_back[..8] == *b"in front" && read_back[8..] == bytes);
+        read_back.clear();
+        append(&annex, 3, &mut read_back).unwrap();
+        assert_eq!(read_back, bytes[..3]);
+        append(&with(&[]).unwrap(), 0, &mut read_back).unwrap();
+        assert_eq!(read_back.len(), 3);
+    }
+
+    #[test]
+    fn memory_is_not_taken_for_bytes_that_are_not_there() {
+        let annex = with(&[b"few"]).unwrap();
+        for wrong in [4, u32::MAX] {
+            let mut bytes = Vec::new();
+            let kind = append(&annex, wrong, &mut bytes).map_err(|error| error.kind());
+            assert_eq!(kind, Err(io::ErrorKind::UnexpectedEof));
+            assert_eq!(bytes.capacity(), 0);
+        }
     }
 
     #[test]
     fn other_files_are_refused() {
         let (pipe, _other) = std::io::pipe().unwrap();
         let file = std::fs::File::open("/proc/self/exe").unwrap();
-        let mut byte = [0];
-        assert!(read(&pipe, 0, &mut byte).is_err());
-        assert!(read(&file, 0, &mut byte).is_err());
+        assert!(append(&pipe, 1, &mut Vec::new()).is_err());
+        assert!(append(&file, 1, &mut Vec::new()).is_err());
+        assert!(ensure(&file, 0).is_err());
     }
 }

@@ -55,7 +55,7 @@ pub enum Operation {
     /// An abort (`SCTP_ABORT`), which does not wait behind messages: `first` is the association, `second` 1 for all of them (`SCTP_SENDALL`), `bytes` an
     /// [`Abort`].
     Abort = 13,
-    /// Waits until no attempt to connect is under way.
+    /// Waits until no attempt to connect is under way. Fails with `EBUSY` if so many of the process wait that others could not ask any more.
     Settle = 14,
     /// What a program can expect that reads: an [`outlook`]. `first` is 1 if the descriptor has come to its end, `second` an association that it is about.
     Outlook = 15,

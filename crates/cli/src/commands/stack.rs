@@ -60,9 +60,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     // Fails where the process leads a group, as in a shell: then it has a terminal, and may keep it.
     let _ = nix::unistd::setsid();
-    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // A descriptor for each socket.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    // A descriptor for each socket, and memory that counts as files.
+    for resource in [Resource::RLIMIT_NOFILE, Resource::RLIMIT_FSIZE] {
+        if let Ok((_, most)) = getrlimit(resource) {
+            let _ = setrlimit(resource, most, most);
+        }
     }
     let path = args.service.path();
     let memory = args.max_memory.map_or_else(default_memory, ByteCount::as_bytes);

@@ -9,6 +9,7 @@ use rustix::fs::{
 use rustix::io::{Errno, pwrite};
 
 use super::lock;
+use crate::annex::ensure_size;
 use crate::board::{BOARD_BYTES, Place, Posted, SLOT_BYTES, SLOTS};
 
 /// How often something is written that the system takes only in part.
@@ -69,7 +70,8 @@ impl Board {
         }
     }
 
-    /// Posts what is so of this socket. False if the system has failed to write it: programs read what was so before, or nothing.
+    /// Posts what is so of this socket. False if the system has failed to write it: programs read what was so before, or nothing if a part was
+    /// written.
     pub(super) fn post(&self, place: Place, posted: Posted, socket: u64) -> bool {
         let Some((memory, _)) = self.memory.as_ref().filter(|_| place.slot != 0) else {
             // Nobody looks.
@@ -81,6 +83,26 @@ impl Board {
     /// A descriptor for a program.
     pub(super) fn descriptor(&self) -> Option<OwnedFd> {
         self.memory.as_ref().and_then(|(_, read_only)| read_only.try_clone().ok())
+    }
+}
+
+/// What the slot of a socket says; not known if the system has failed to write it, and may have written a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known(Option<Posted>);
+
+impl Known {
+    pub(super) const NOTHING: Self = Self(Some(Posted { flags: 0, wanted: 0, ended: 0 }));
+
+    /// Lets this be said there, unless it is.
+    pub(super) fn bring(&mut self, posted: Posted, post: impl FnOnce() -> bool) {
+        if self.0 != Some(posted) {
+            self.0 = post().then_some(posted);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn flags(self) -> u8 {
+        self.0.map_or(0, |posted| posted.flags)
     }
 }
 
@@ -102,6 +124,7 @@ fn is_written(memory: &OwnedFd, slot: u32, posted: Posted, socket: u64) -> bool 
 /// superuser or the user of the service, who can do anything to it.
 fn memory() -> std::io::Result<(OwnedFd, OwnedFd)> {
     use std::os::fd::AsRawFd;
+    ensure_size(BOARD_BYTES as u64)?;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let memory = memfd_create(c"polypath-board", flags)?;
     ftruncate(&memory, BOARD_BYTES as u64)?;
@@ -144,6 +167,21 @@ mod tests {
         assert_eq!(board.take(79), place);
         let nothing = Posted::default().encoded(79);
         assert_eq!(read(place), nothing, "nothing is left of the socket before");
+    }
+
+    #[test]
+    fn what_was_written_in_part_is_written_again() {
+        let mut known = Known::NOTHING;
+        let nothing = Posted::default();
+        known.bring(nothing, || panic!("it is there"));
+        known.bring(Posted { flags: 1, ..nothing }, || false);
+        let mut is_written = false;
+        known.bring(nothing, || {
+            is_written = true;
+            true
+        });
+        assert!(is_written, "a part of the other one may be there");
+        known.bring(nothing, || panic!("it is there"));
     }
 
     #[test]

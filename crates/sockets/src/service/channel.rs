@@ -102,9 +102,7 @@ impl Channel {
         let annex = annex.ok_or(io::ErrorKind::InvalidData)?;
         frame.truncate(got);
         frame.drain(..HEAD_BYTES.min(got));
-        let in_frame = frame.len();
-        frame.resize(in_frame + rest as usize, 0);
-        annex::read(&annex, 0, &mut frame[in_frame..])?;
+        annex::append(&annex, rest, &mut frame)?;
         Ok(frame.into())
     }
 

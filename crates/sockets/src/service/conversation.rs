@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
@@ -29,16 +30,37 @@ async fn talk(service: &Arc<Service>, stream: &mut UnixStream, process: i32) -> 
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await?;
         let answer = match Request::decode(&body) {
-            Ok(request) if request.operation == Operation::Settle => tokio::select! {
-                answer = calls::answer(service, process, (&request, passed)) => answer,
-                // A program may stop waiting, for example after a signal.
-                left = is_left(stream) => return left,
-            },
+            Ok(request) if request.operation == Operation::Settle => {
+                // Each waits for as long as an attempt takes, and others ask meanwhile.
+                if service.waiting.take(process) {
+                    let settled = settle(service, stream, process, &request).await;
+                    service.waiting.give_back(process);
+                    match settled? {
+                        Some(answer) => answer,
+                        None => return Ok(()),
+                    }
+                } else {
+                    (Reply::value(-Errno::BUSY.raw_os_error()), None)
+                }
+            }
             Ok(request) => calls::answer(service, process, (&request, passed)).await,
             Err(Unreadable::OtherVersion) => (Reply::of_other_version(), None),
             Err(Unreadable::Nonsense) => return Err(io::ErrorKind::InvalidData.into()),
         };
         give(stream, answer).await?;
+    }
+}
+
+/// Answers when no attempt to connect is under way; nothing if the program stops waiting before, for example after a signal.
+async fn settle(
+    service: &Arc<Service>,
+    stream: &UnixStream,
+    process: i32,
+    request: &Request,
+) -> io::Result<Option<Answer>> {
+    tokio::select! {
+        answer = calls::answer(service, process, (request, None)) => Ok(Some(answer)),
+        left = is_left(stream) => left.map(|()| None),
     }
 }
 

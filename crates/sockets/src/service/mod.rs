@@ -80,6 +80,8 @@ pub struct Service {
     shared_ports: Mutex<SharedPorts>,
     /// Connections of each process.
     conversations: Counts,
+    /// Those among them that wait until no attempt to connect is under way.
+    waiting: Counts,
     /// Attempts of each process to connect that are under way.
     attempts: Counts,
     /// What programs may know of their sockets.
@@ -126,6 +128,7 @@ impl Service {
             counts: Counts::new(MAX_SOCKETS_PER_PROCESS, descriptors / 8 * 7),
             shared_ports: Mutex::default(),
             conversations: Counts::new(MAX_CONVERSATIONS_PER_PROCESS, descriptors / 16),
+            waiting: Counts::new(MAX_CONVERSATIONS_PER_PROCESS / 2, descriptors / 32),
             attempts: Counts::new(MAX_ATTEMPTS_PER_PROCESS, MAX_ATTEMPTS),
             board: Board::new(),
             port_is_free: Notify::new(),

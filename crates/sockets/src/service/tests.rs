@@ -384,6 +384,29 @@ async fn a_process_has_so_many_connections_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_wait_for_attempts_leave_connections_to_others() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let (service, _folder, path) = listening("127.0.0.97");
+    let (socket, _fd) = open(&service, Style::OneToOne, 9);
+    let settle = async || {
+        let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+        let question = Request::new(Operation::Settle, socket.name.id).encoded();
+        stream.write_all(&question).await.unwrap();
+        let mut answer = [0_u8; 8];
+        stream.read_exact(&mut answer).await.unwrap();
+        i32::from_ne_bytes([answer[4], answer[5], answer[6], answer[7]])
+    };
+    assert_eq!(settle().await, 0);
+    let process = std::process::id().cast_signed();
+    while service.waiting.take(process) {}
+    assert_eq!(settle().await, -Errno::BUSY.raw_os_error());
+    assert!(is_served(&path).await);
+    service.waiting.give_back(process);
+    assert_eq!(settle().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_silent_or_talks_nonsense_holds_nobody_up() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

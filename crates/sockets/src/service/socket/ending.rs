@@ -96,7 +96,7 @@ pub(super) mod tests {
         let (listener_fd, client, fd, written) = stuck(Style::OneToOne, "127.0.0.78").await;
         let server_fd = accepted(&listener_fd);
         client.shut_behind(crate::frame::shut::WRITE);
-        assert!(client.state().posted.flags & posted::REFUSES != 0);
+        assert!(client.state().posted.flags() & posted::REFUSES != 0);
         all_arrive(&server_fd, written).await;
         let read = tokio::task::spawn_blocking(move || {
             rustix::net::recv(&server_fd, &mut [0_u8; 1][..], rustix::net::RecvFlags::empty())
@@ -239,7 +239,7 @@ pub(super) mod tests {
         let end = Head { value: crate::frame::shut::WRITE, ..Head::of(Kind::Shutdown) }.encoded();
         rustix::net::send(&server_fd, &end, SendFlags::empty()).unwrap();
         is_shut_down(&client).await;
-        let refuses = |socket: &Socket| socket.state().posted.flags & posted::REFUSES != 0;
+        let refuses = |socket: &Socket| socket.state().posted.flags() & posted::REFUSES != 0;
         // The task that refuses hears of the SHUTDOWN as this test does.
         while !refuses(&client) {
             tokio::task::yield_now().await;

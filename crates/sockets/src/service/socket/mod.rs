@@ -31,6 +31,7 @@ pub(super) use self::shared_port::SharedPorts;
 pub(super) use self::theirs::Theirs;
 pub(super) use self::turns::Turn;
 use self::turns::Turns;
+use super::board::Known;
 use super::channel::Channel;
 use super::link::Link;
 use super::options::Options;
@@ -96,7 +97,7 @@ pub(super) struct State {
     /// Addresses of this side and of the peer, once a one-to-one socket is connected.
     names: Option<[SocketAddr; 2]>,
     /// What programs know of the socket.
-    posted: Posted,
+    posted: Known,
 }
 
 impl Socket {
@@ -151,7 +152,7 @@ impl Socket {
                 is_closed: false,
                 refuses: false,
                 names: None,
-                posted: Posted::default(),
+                posted: Known::NOTHING,
             }),
             settled: Notify::new(),
             turns: Turns::default(),
@@ -358,9 +359,8 @@ impl Drop for Locked<'_> {
         let posted = self.socket.posted(&self.state);
         let SocketName { id, place, .. } = self.socket.name;
         // What cannot be written now is written when somebody looks next.
-        if self.state.posted != posted && self.socket.service.board.post(place, posted, id) {
-            self.state.posted = posted;
-        }
+        let board = &self.socket.service.board;
+        self.state.posted.bring(posted, || board.post(place, posted, id));
     }
 }
 

@@ -26,7 +26,7 @@ cc -Wall -Wextra -Werror -O1 -o "$work/walk" tests/sockets/walk.c -lsctp
 if have valgrind; then
     say "== the library and the memory of programs"
     cc -g -O1 -o "$work/walk-checked" tests/sockets/walk.c -lsctp
-    WALK_SECONDS=600 "${with[@]}" valgrind --trace-children=yes --error-limit=no --log-file="$work/memory.%p" "$work/walk-checked"
+    WALK_IN_VALGRIND=yes WALK_SECONDS=600 "${with[@]}" valgrind --trace-children=yes --error-limit=no --log-file="$work/memory.%p" "$work/walk-checked"
     # Calls with pointers that lead nowhere are part of the test.
     if grep -h "ninitialised\|Invalid \|definitely lost: [1-9]" "$work"/memory.*; then
         cat "$work"/memory.*

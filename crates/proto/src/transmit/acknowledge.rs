@@ -52,6 +52,12 @@ pub(super) enum Acknowledgement {
     Shutdown,
 }
 
+impl Acknowledgement {
+    fn has_duplicates(self) -> bool {
+        matches!(self, Self::Sack { has_duplicates: true, .. })
+    }
+}
+
 /// What became of an acknowledgement.
 #[derive(Debug)]
 pub(crate) enum AckOutcome {
@@ -71,11 +77,14 @@ struct Heard {
     answered: Option<Answered>,
     /// A probe arrived, or a copy of its chunk: what else was lost stays unknown, and takes another probe.
     is_unclear: bool,
+    /// A chunk of another path than that of the SACK, which also went over this one, maybe: its copy may have brought the SACK.
+    may_answer_copy: bool,
 }
 
 impl Heard {
     #[inline]
-    fn note(&mut self, newly: &Newly) {
+    fn note(&mut self, newly: &Newly, arrival: PathId) {
+        self.may_answer_copy |= newly.path != arrival && newly.history.contains(History::COPIED);
         if !newly.history.contains(History::PROBED) {
             self.of.insert(newly.path);
         } else if newly.history.contains(History::COPIED) {
@@ -237,7 +246,7 @@ impl Transmitter {
                 let elsewhere = self.silent_paths(cx, arrival);
                 self.measure_awaited(cx, report, &elsewhere, FirstAcked::Nothing);
                 if let Some(path) = self.paths.get_mut(arrival) {
-                    path.note_dispersion(cx.now, 0, report);
+                    path.note_dispersion(cx.now, 0, report, source.has_duplicates());
                 }
                 return AckOutcome::Stale;
             }
@@ -258,7 +267,8 @@ impl Transmitter {
         let (changes, news) = (changes.as_mut_slice(), delta.paths.as_slice());
         let silence = Silence::of(report, &self.outstanding);
         let withdrawn = self.take_back(cx, report, source, &delta, &silence);
-        self.sample_rtt(cx, news, report, &elsewhere);
+        let may_answer_copy = source.has_duplicates() || heard.may_answer_copy;
+        self.sample_rtt(cx, news, report, may_answer_copy, &elsewhere);
         let is_news_of = |news: &PathDelta| news.chunks > 0;
         let sack_news = match news.get(arrival.index()).is_some_and(is_news_of) {
             true => FirstAcked::OfItsPath,
@@ -351,7 +361,7 @@ impl Transmitter {
         let samples_rates = cx.config.samples_rates();
         let adapts = cx.config.adapts_to_reordering();
         sack::apply_to(&mut self.outstanding, report, delta, |tsn, newly| {
-            heard.note(newly);
+            heard.note(newly, arrival);
             if samples_rates {
                 let is_own = newly.path == arrival
                     && !elsewhere.may_have_brought(newly.path, tsn, now, newly.sent_at);
@@ -454,6 +464,7 @@ impl Transmitter {
         cx: &mut SendCx<'_>,
         news: &[PathDelta],
         report: &Report<'_>,
+        may_answer_copy: bool,
         elsewhere: &SilentPaths,
     ) {
         let policy = cx.config.policies.rtt_sample;
@@ -461,7 +472,7 @@ impl Transmitter {
         let took = self.way_back(arrival);
         for (path, news) in self.paths.iter_mut().zip(news) {
             if arrival == path.id {
-                path.note_dispersion(cx.now, news.flight_bytes, report);
+                path.note_dispersion(cx.now, news.flight_bytes, report, may_answer_copy);
             } else if news.chunks > 0 {
                 path.hear_elsewhere(cx.now);
             }

@@ -4,7 +4,7 @@
 //! which bring no news then, still tell when the path delivered: what one of them covers, and the one before did not, arrived between both.
 //!
 //! But a peer may send none for a chunk, since the SACK over the other path told of it. Then a SACK over this path that comes more than a
-//! round trip later answers something else. And while SACKs have no room for all gap ack blocks, the one before may have left out what this
+//! round trip later answers something else, and so may one that a copy brought. And while SACKs have no room for all gap ack blocks, the one before may have left out what this
 //! one names. Neither tells when the chunk arrived.
 
 use alloc::collections::VecDeque;
@@ -44,6 +44,8 @@ pub(crate) struct OwnSack {
     pub(crate) round_trip: Duration,
     /// It may leave out some of what has arrived.
     pub(crate) is_partial: bool,
+    /// A copy may have brought it.
+    pub(crate) may_answer_copy: bool,
 }
 
 /// What a SACK over the path confirms.
@@ -89,7 +91,8 @@ impl KnownEarly {
         if self.chunks.is_empty() && !self.has_gap {
             return Confirmed::default();
         }
-        self.confirm(sack, after_partial || sack.is_partial, covers)
+        let is_unclear = after_partial || sack.is_partial || sack.may_answer_copy;
+        self.confirm(sack, is_unclear, covers)
     }
 
     #[inline(never)]
@@ -160,7 +163,7 @@ mod tests {
     }
 
     fn own(now: u64) -> OwnSack {
-        OwnSack { now: at(now), round_trip: ROUND_TRIP, is_partial: false }
+        OwnSack { now: at(now), round_trip: ROUND_TRIP, is_partial: false, may_answer_copy: false }
     }
 
     fn confirmed(newest_ms: u64, bytes: u64) -> Confirmed {
@@ -199,6 +202,7 @@ mod tests {
         for (what, sack, expected) in [
             ("a round trip later", own(60), confirmed(4, 4000)),
             ("more than that", own(61), nothing),
+            ("a copy brought it", OwnSack { may_answer_copy: true, ..own(30) }, nothing),
             ("blocks were left out", OwnSack { is_partial: true, ..own(30) }, nothing),
         ] {
             let mut known = known();

@@ -165,13 +165,20 @@ impl SendPath {
 
     /// A SACK over the path acknowledges so many bytes that no SACK did before, and may cover others that one over another path did.
     #[inline]
-    pub(crate) fn note_dispersion(&mut self, now: Instant, bytes: u64, report: &Report<'_>) {
+    pub(crate) fn note_dispersion(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        report: &Report<'_>,
+        may_answer_copy: bool,
+    ) {
         self.note_answer(now);
         let round_trip = self.rtt.expected();
         let Some(feedback) = &mut self.feedback else { return };
         // Some are retransmitted chunks, which tell nothing, and no duplicates will.
         let is_unclear = feedback.dispersion.newest().is_none() && bytes > feedback.elsewhere;
-        let own = OwnSack { now, round_trip, is_partial: report.may_be_partial() };
+        let is_partial = report.may_be_partial();
+        let own = OwnSack { now, round_trip, is_partial, may_answer_copy };
         let confirmed = feedback.known_early.on_sack(own, |tsn| report.covers(tsn));
         if is_unclear || confirmed.may_be_more {
             feedback.dispersion.end_train();

@@ -557,6 +557,21 @@ fn sacks_that_say_nothing_new_tell_how_fast_their_path_delivers() {
     }
 }
 
+/// The same, but something that came twice brought each of them: what else they tell of may have come before.
+#[test]
+fn sacks_that_copies_brought_tell_nothing_of_other_arrivals() {
+    for (twice, rate) in [(&[][..], Some(CHUNK * 1000 / 12)), (&[9], None)] {
+        let mut bench = on_the_long_path();
+        bench.wait(90);
+        bench.sack(&Answer::of(4));
+        for chunks in 1..=4 {
+            bench.wait(12);
+            bench.hear(&Answer { twice: twice.into(), ..Answer::of(chunks).over(1) });
+        }
+        assert_eq!(bench.path(1).bottleneck_rate(), rate, "{twice:?}");
+    }
+}
+
 /// A heartbeat took 100 ms over the path, and copies take much longer: what follows them waits until they are answered or count as lost, so that
 /// the answers are known.
 #[test]

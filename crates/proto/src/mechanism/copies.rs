@@ -197,6 +197,11 @@ impl Copies {
         self.earlier[EARLIER - 1].is_some_and(|copy| now.since(copy.sent_at) < longest)
     }
 
+    /// Whether those without an answer, as far as they are remembered, have more than half a burst of bytes.
+    pub(crate) fn are_large(&self) -> bool {
+        self.unanswered().map(|copy| u64::from(copy.bytes)).sum::<u64>() > BURST / 2
+    }
+
     /// Whether a copy of this size is in the budget for thin flows.
     pub(crate) fn may_repeat(&self, now: Instant, bytes: u64, room: &CopyRoom) -> bool {
         let owed = self.owes(now, room.rate);

@@ -200,10 +200,11 @@ fn is_copied(chunk: &OutstandingChunk) -> bool {
 }
 
 /// Whether the path takes copies of so many bytes now. One that data has not measured may need much longer for them than for control chunks:
-/// no more follow where so many are overdue that the answers of later ones would not be known.
+/// no more follow where so many are overdue that the answers of later ones would not be known, unless they are too small to fill a queue.
 fn may_repeat(path: &SendPath, now: Instant, bytes: u64) -> bool {
     let copies = path.copies();
     let is_jammed = path.rtt.of_data().is_none()
+        && copies.are_large()
         && copies.are_many(now, path.rtt.rto())
         && !copies.are_many(now, path.rtt.expected() * 2);
     !is_jammed && copies.may_repeat(now, bytes, &room_for_copies(path, now))

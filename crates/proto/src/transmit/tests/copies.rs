@@ -576,18 +576,19 @@ fn sacks_that_copies_brought_tell_nothing_of_other_arrivals() {
 /// the answers are known.
 #[test]
 fn no_more_copies_follow_those_that_are_overdue() {
-    for (what, sent, waited_ms, copies) in [
-        ("a few", 3, 250, 1),
-        ("as many as are remembered, just now", 4, 150, 1),
-        ("and long ago", 4, 250, 0),
-        ("so long ago that they are lost", 4, 60_000, 1),
+    for (what, sent, bytes, waited_ms, copies) in [
+        ("a few", 3, 1200, 250, 1),
+        ("as many as are remembered, just now", 4, 1200, 150, 1),
+        ("and long ago", 4, 1200, 250, 0),
+        ("small ones", 4, 1000, 250, 1),
+        ("so long ago that they are lost", 4, 1200, 60_000, 1),
     ] {
         let mut bench = bench(|_| {});
         bench.path(1).rtt.on_control_sample(Instant::ZERO, Duration::from_millis(100));
         let now = bench.now;
         for chunk in 0..sent {
             let copies = &mut bench.path(1).spread_mut().copies;
-            copies.on_sent(now, tsn(100 + chunk), 100, 1_000_000, CopyAnswer::Nothing);
+            copies.on_sent(now, tsn(100 + chunk), bytes, 1_000_000, CopyAnswer::Nothing);
         }
         bench.wait(waited_ms);
         bench.send_one(100, Reliability::Full).1.unwrap();

@@ -155,25 +155,38 @@ fn silent(path: &Path, error: &io::Error) -> Fault {
 pub(crate) fn ask(
     operation: Operation,
     socket: Sctp,
-    (first, second): (c_int, c_int),
+    values: (c_int, c_int),
     bytes: &[u8],
 ) -> Outcome<Reply> {
-    let request = Request { operation, socket: socket.id, first, second, bytes: bytes.to_vec() };
     let passing = Passing { ours: None, flags: libc::SOCK_CLOEXEC, place: Place::of(socket) };
-    let (reply, _) = exchange(&request, passing)?;
-    if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
+    let (reply, _) = exchange(&request_about(operation, socket, values, bytes), passing)?;
+    without_error(reply)
 }
 
 /// The same, without a word on standard error if there is no answer.
 pub(crate) fn ask_silently(
     operation: Operation,
     socket: Sctp,
-    (first, second): (c_int, c_int),
+    values: (c_int, c_int),
     bytes: &[u8],
 ) -> Outcome<Reply> {
-    let request = Request { operation, socket: socket.id, first, second, bytes: bytes.to_vec() };
+    let request = request_about(operation, socket, values, bytes);
     let (reply, _) = silent_question(&request, Place::of(socket))
         .map_err(|error| Fault(error.raw_os_error().unwrap_or(libc::ENETDOWN)))?;
+    without_error(reply)
+}
+
+fn request_about(
+    operation: Operation,
+    socket: Sctp,
+    (first, second): (c_int, c_int),
+    bytes: &[u8],
+) -> Request {
+    Request { operation, socket: socket.id, first, second, bytes: bytes.to_vec() }
+}
+
+/// The answer, unless its value is a negative error number.
+fn without_error(reply: Reply) -> Outcome<Reply> {
     if reply.value < 0 { Err(Fault(-reply.value)) } else { Ok(reply) }
 }
 

@@ -102,7 +102,7 @@ pub(crate) unsafe fn receive_if_connected(
                 Err(Fault(libc::EBUSY)) => {
                     patience::wait(socket.fd, left.unwrap_or(PAUSE).min(PAUSE))?;
                 }
-                // Nobody tells more than the queue does.
+                // The service cannot be asked: only the queue can tell what comes.
                 Err(_) => prospect = Prospect::Open,
                 Ok(()) => {}
             }

@@ -520,13 +520,13 @@ impl Receiver {
         let _ = timeout(SHUTDOWN_LIMIT, understood).await;
     }
 
-    /// The next frame that says something; nothing after the last.
     /// The first frame that says something. Whoever offers nothing keeps a place from others.
     async fn hear_first(&mut self) -> Result<Option<Frame>, ReceiveError> {
         let most = self.rules.limits.idle_timeout.min(FIRST_OFFER);
         timeout(most, self.hear()).await.map_err(|_| Stalled::Idle(most))?
     }
 
+    /// The next frame that says something; nothing after the last.
     async fn hear(&mut self) -> Result<Option<Frame>, ReceiveError> {
         let association = &self.association;
         watched(&mut self.watch, || association.progress_bytes(), hear(association)).await?

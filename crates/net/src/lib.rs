@@ -290,7 +290,7 @@ pub use polypath_proto::{
     AbandonedCount, AbandonedMessages, AddressChange, AddressChangeError, AssociationEnd,
     AssociationState, AssociationStats, AuthenticationChange, BlockedCause, BlockedTime,
     ChunkKinds, ClaimError, ConnectError as ConnectRefusal, Delivery, Duration, EndReason, Event,
-    EventKinds, Instant, KeyError, LossDetection, NoProbe, PathChange, PathId, PathStats,
+    EventKinds, Instant, KeyError, LossDetection, NoProbe, PathChange, PathEcn, PathId, PathStats,
     PathStatus, Piece, PortAddresses, PortConfig, Probe, ProbeEvent, ReconfigurationError,
     SendError as SendRefusal, TimerKind, TransmissionCause, Tsn, config, congestion, scheduling,
 };

@@ -62,6 +62,6 @@ pub use probe::{
 };
 pub use stats::{
     AbandonedCount, AbandonedMessages, AssociationState, AssociationStats, BlockedCause,
-    BlockedTime, PathStats, PathStatus, PotentiallyFailedTime,
+    BlockedTime, PathEcn, PathStats, PathStatus, PotentiallyFailedTime,
 };
 pub use types::PeerAddress;

@@ -51,6 +51,36 @@ impl PathStatus {
     }
 }
 
+/// What is known of explicit congestion notification on a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum PathEcn {
+    /// The two sides have not agreed on it.
+    Off,
+    /// New data is sent ECN-capable, and nothing speaks against it.
+    On,
+    /// ECN-capable packets of this side vanish: it sends none any more.
+    Dropped,
+    /// Nearly all ECN-capable packets of this side arrive marked, however few they are: it sends none any more.
+    AlwaysMarked,
+    /// 64 KiB of new data or more have arrived over the path, none of it ECN-capable: something on the way clears the field, or the
+    /// peer has given up ECN on this path.
+    Cleared,
+}
+
+impl PathEcn {
+    /// Its name in reports: `off`, `on`, `dropped`, `always-marked` or `cleared`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::On => "on",
+            Self::Dropped => "dropped",
+            Self::AlwaysMarked => "always-marked",
+            Self::Cleared => "cleared",
+        }
+    }
+}
+
 /// Counters and state of one path.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -63,6 +93,8 @@ pub struct PathStats {
     pub remote: IpAddr,
     /// Whether it can carry data.
     pub status: PathStatus,
+    /// What is known of ECN on it.
+    pub ecn: PathEcn,
     /// Whether it is the primary path.
     pub primary: bool,
     /// Congestion window in bytes.
@@ -308,7 +340,7 @@ pub struct AssociationStats {
     pub ecn_echoes_refused: u64,
     /// Times that a mark reduced the congestion window of a path.
     pub ecn_reductions: u64,
-    /// Paths on which ECN-capable packets vanished, so that they get none any more.
+    /// Paths on which ECN-capable packets vanished or were all marked, so that they get none any more.
     pub ecn_paths_given_up: u64,
     /// FORWARD-TSN chunks sent.
     pub forward_tsns_sent: u64,

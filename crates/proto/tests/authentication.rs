@@ -6,13 +6,15 @@ use std::net::IpAddr;
 
 use common::{config, data, init_ack, ip, message, millis, secs};
 use polypath_proto::config::{
-    AssociationConfig, AuthenticatedChunks, ChunkTypes, EndpointConfig, Preset, SharedKeys,
+    AssociationConfig, AuthenticatedChunks, ChunkTypes, EndpointConfig,
+    ExplicitCongestionNotification, MessageInterleaving, NrSack, PacketDropReport, Preset,
+    SharedKeys, StreamReconfiguration,
 };
 use polypath_proto::{
     Association, AssociationEnd, AuthenticationChange, Body, DropReason, Duration, Ecn,
     Encapsulation, Event, Instant, KeyError, Received,
 };
-use polypath_testkit::{Faults, Form, Host, Pair, PairConfig, PathModel, Side};
+use polypath_testkit::{Capable, Faults, Form, Host, Pair, PairConfig, PathModel, Side};
 use polypath_wire::{
     Abort, Auth, Cause, Causes, Chunk, Packet, Parameter, Parameters, Raw, chunk_type,
     parameter_type,
@@ -218,6 +220,45 @@ fn everything_that_is_demanded_is_authenticated_on_every_path() {
             let demands = if side == Side::Client { client } else { server };
             let demands_some = demands != AuthenticatedChunks::Offered;
             assert_eq!(stats.auth_chunks_accepted > 0, demands_some, "{what}");
+        }
+    }
+}
+
+/// Everything is on whose chunks may be demanded, so that as many kinds as possible are sent.
+fn with_all_extensions(authenticated_chunks: AuthenticatedChunks) -> AssociationConfig {
+    let mut config = with_key(authenticated_chunks, 1, b"both know it");
+    let policies = &mut config.policies;
+    policies.explicit_congestion_notification = ExplicitCongestionNotification::On;
+    policies.message_interleaving = MessageInterleaving::On;
+    policies.stream_reconfiguration = StreamReconfiguration::On;
+    policies.nr_sack = NrSack::Deliverable;
+    policies.packet_drop_report = PacketDropReport::On;
+    config
+}
+
+#[test]
+fn a_type_that_is_demanded_alone_is_authenticated_too() {
+    for chunk_type in (0..16).chain(64..66).chain(128..133).chain(192..195) {
+        let config = with_all_extensions(demanding(&[chunk_type]));
+        let mut pair = PairConfig::new(2, config);
+        pair.form = Form::Encoded;
+        for path in &mut pair.paths {
+            path.capable = Capable::Marked(20);
+            path.faults = Faults { loss: 20, ..Faults::default() };
+        }
+        let mut pair = Pair::connected(pair);
+        for number in 0..200 {
+            pair.send(Side::Client, message(number, 1400)).unwrap();
+            pair.send(Side::Server, message(number, 1400)).unwrap();
+            pair.run_for(millis(5));
+        }
+        pair.run_for(secs(5));
+        for side in [Side::Client, Side::Server] {
+            let slot = pair.slot(side);
+            let stats = slot.association.stats();
+            assert_eq!(slot.messages.len(), 200, "{chunk_type} {side:?}");
+            assert_eq!(stats.unauthenticated_chunks, 0, "{chunk_type} {side:?}");
+            assert!(stats.ecn_reductions > 0, "{chunk_type} {side:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use polypath_proto::config::{
     AssociationConfig, CongestionAlgorithm, ExplicitCongestionNotification, FastRecoveryScope,
     NrSack, Preset, Reduction,
 };
-use polypath_proto::{AssociationStats, Ecn, PathId, PathStats, ProbeEvent, Transmit};
+use polypath_proto::{AssociationStats, Ecn, PathEcn, PathId, PathStats, ProbeEvent, Transmit};
 use polypath_testkit::{Capable, Form, Pair, PairConfig, Side};
 use polypath_wire::{Chunk, Cwr, Ecne, Parameter};
 
@@ -53,6 +53,10 @@ fn retransmissions(stats: &AssociationStats) -> u64 {
 
 fn client_paths(pair: &Pair) -> Vec<PathStats> {
     pair.slot(Side::Client).association.path_stats()
+}
+
+fn ecn_of(pair: &Pair, side: Side) -> Vec<PathEcn> {
+    pair.slot(side).association.path_stats().iter().map(|path| path.ecn).collect()
 }
 
 /// A client whose peer has ECN and has got a packet with each of the TSNs from the first one on.
@@ -335,6 +339,24 @@ fn a_path_that_drops_capable_packets_gets_none() {
     assert_eq!(retransmissions(&after), retransmissions(&before));
     assert!(sent(&pair) > packets + 100, "{packets} {}", sent(&pair));
     assert!(after.ecn_capable_packets_sent > before.ecn_capable_packets_sent, "on the other path");
+    assert_eq!(ecn_of(&pair, Side::Client), [PathEcn::On, PathEcn::Dropped]);
+}
+
+#[test]
+fn a_path_that_marks_all_that_passes_gets_none() {
+    let mut pair =
+        Pair::connected(pair_config(on(Preset::Cmt), &[Capable::Kept, Capable::Marked(1000)]));
+    // At the rate of the least window on that path.
+    for _ in 0..4 {
+        deliver(&mut pair, 3000);
+    }
+    assert_eq!(ecn_of(&pair, Side::Client), [PathEcn::On, PathEcn::AlwaysMarked]);
+    let before = stats(&pair, Side::Client);
+    assert_eq!(before.ecn_paths_given_up, 1);
+    deliver(&mut pair, 3000);
+    assert_eq!(stats(&pair, Side::Client).ecn_reductions, before.ecn_reductions);
+    let cwnd = client_paths(&pair)[1].cwnd_bytes;
+    assert!(cwnd > 20_000, "{cwnd}: it grows again");
 }
 
 #[test]
@@ -344,4 +366,23 @@ fn a_path_that_takes_the_capability_off_works_without() {
     let (sender, receiver) = (stats(&pair, Side::Client), stats(&pair, Side::Server));
     assert_eq!((sender.ecn_capable_packets_sent, sender.ecn_paths_given_up), (1000, 0));
     assert_eq!((receiver.ecn_capable_packets_received, retransmissions(&sender)), (0, 0));
+    assert_eq!(ecn_of(&pair, Side::Server), [PathEcn::Cleared], "who receives notices");
+    assert_eq!(ecn_of(&pair, Side::Client), [PathEcn::On], "nobody can say it to the sender");
+}
+
+#[test]
+fn the_state_of_a_path_is_known_once_something_speaks_for_it() {
+    for (paths, packets, expected) in [
+        (Capable::Kept, 1000, PathEcn::On),
+        (Capable::Marked(20), 1000, PathEcn::On),
+        (Capable::Bleached, 40, PathEcn::On),
+        (Capable::Bleached, 50, PathEcn::Cleared),
+    ] {
+        let mut pair = Pair::connected(pair_config(on(Preset::Cmt), &[paths]));
+        deliver(&mut pair, packets);
+        assert_eq!(ecn_of(&pair, Side::Server), [expected], "{paths:?} {packets}");
+    }
+    let mut pair = Pair::connected(pair_config(config(Preset::Cmt), &[Capable::Bleached]));
+    deliver(&mut pair, 100);
+    assert_eq!(ecn_of(&pair, Side::Server), [PathEcn::Off]);
 }

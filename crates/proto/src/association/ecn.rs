@@ -1,17 +1,22 @@
 //! Explicit congestion notification (draft-stewart-tsvwg-sctpecn): marks on packets, and the chunks that echo and answer them.
 
-use polypath_wire::{ChecksumPolicy, Chunk, Cwr, Ecne, PacketView, chunk_type};
+use polypath_wire::{ChecksumPolicy, Chunk, Cwr, Ecne, PacketView};
 
 use super::Association;
 use super::input::MAX_WAITING_ANSWERS;
 use super::output::{Control, To};
+use super::state::Peer;
+use crate::paths::Path;
 use crate::receive::Receiver;
 use crate::transmit::PacketBuilder;
 use crate::types::Capabilities;
-use crate::{Body, Cx, Ecn, PathId, Received, Tsn};
+use crate::{Body, Cx, Ecn, PathEcn, PathId, Received, Tsn};
 
 /// Bytes of an ECNE chunk.
 const ECHO_BYTES: usize = 12;
+/// User data that arrives over a path without one ECN-capable packet when something on the way clears the field, in bytes: more than
+/// retransmissions, which are never ECN-capable, bring by chance.
+const TELLING_BYTES: u64 = 65_536;
 /// What is kept for the acknowledgement behind the echoes of many paths, in bytes.
 const LEAST_SACK_BYTES: usize = 32;
 
@@ -25,24 +30,33 @@ impl Association {
             return;
         }
         self.stats.seldom.ecn_capable_packets_received += 1;
+        let Some(peer) = self.state.peer_mut() else { return };
+        peer.echoes.on_capable(path);
         if received.ecn == Ecn::Ce
             && let Some(lowest) = lowest_tsn(&received.body)
-            && let Some(peer) = self.state.peer_mut()
         {
             peer.echoes.on_marked(path, lowest);
             self.stats.seldom.ecn_marked_packets_received += 1;
         }
     }
 
-    /// Bytes of the echoes in front of the next acknowledgement, with what authenticates them.
-    pub(super) fn echo_bytes(&self) -> usize {
-        match self.state.peer() {
-            Some(peer) if !peer.echoes.is_empty() => {
-                let room = self.auth_room_of(&[chunk_type::ECNE]) as usize;
-                peer.echoes.len() * ECHO_BYTES + room
-            }
-            _ => 0,
+    /// What is known of ECN on a path.
+    pub(super) fn path_ecn(&self, path: &Path) -> PathEcn {
+        let agreed = |peer: &&Peer| peer.extensions.contains(Capabilities::ECN);
+        let Some(peer) = self.state.peer().filter(agreed) else { return PathEcn::Off };
+        let given_up = self.transmitter.why_not_capable(path.id);
+        let is_cleared = path.counters.data_bytes_received >= TELLING_BYTES
+            && !peer.echoes.has_seen_capable(path.id);
+        match given_up {
+            Some(reason) => reason,
+            None if is_cleared => PathEcn::Cleared,
+            None => PathEcn::On,
         }
+    }
+
+    /// Bytes of the echoes in front of the next acknowledgement. Where they must be authenticated, every packet has room for that.
+    pub(super) fn echo_bytes(&self) -> usize {
+        self.state.peer().map_or(0, |peer| peer.echoes.len() * ECHO_BYTES)
     }
 
     /// Adds pending echoes before the acknowledgement: afterwards the sender may no longer know the path of the marked

@@ -85,6 +85,7 @@ impl Association {
             local: path.local,
             remote: path.remote,
             status: path.status(),
+            ecn: self.path_ecn(path),
             primary: path.id == self.paths.primary,
             cwnd_bytes: sending.congestion.cwnd,
             ssthresh_bytes: sending.congestion.ssthresh,

@@ -9,7 +9,7 @@ use super::{SendCx, Transmitter};
 use crate::config::Reduction;
 use crate::congestion::{Controller, EcnMarks};
 use crate::extension::ecn::reaction::{EchoView, Marks};
-use crate::{Ecn, PathId, ProbeEvent, Tsn};
+use crate::{Ecn, PathEcn, PathId, ProbeEvent, Tsn};
 
 /// CWR that answers an echo.
 #[derive(Debug)]
@@ -40,6 +40,16 @@ impl Transmitter {
         stats.seldom.ecn_capable_packets_sent += 1;
         marks.on_sent(first, |tsn| !outstanding.contains(tsn) || outstanding.get(tsn).is_acked());
         Ecn::Ect0
+    }
+
+    /// Why a path gets no ECN-capable packets, if it does not.
+    pub(crate) fn why_not_capable(&self, path: PathId) -> Option<PathEcn> {
+        let marks = self.reactions.as_ref()?.known(path)?;
+        match (marks.is_dropped(), marks.is_always_marked()) {
+            (true, _) => Some(PathEcn::Dropped),
+            (_, true) => Some(PathEcn::AlwaysMarked),
+            _ => None,
+        }
     }
 
     /// T3-rtx of a path expired: ECN-capable packets may be what the path drops.
@@ -75,12 +85,16 @@ impl Transmitter {
         let pause = path.rtt.srtt().unwrap_or(path.rtt.rto());
         let answers = marked.answers(cx.now, pause);
         if chunk.is_some() {
+            let was_capable = marked.may_be_capable();
             let marks = marked.on_echo(&EchoView {
                 tsn,
                 packets: echo.marked_packets,
                 outstanding: (base, next.previous()),
                 in_recovery: self.recovery.is_active() || path.recovery.is_active(),
             });
+            if was_capable && !marked.may_be_capable() {
+                self.stats.seldom.ecn_paths_given_up += 1;
+            }
             self.react_to_marks(cx, id, marks);
         }
         let works = cx.book[id].reach().is_active();

@@ -9,7 +9,7 @@ use super::{AddressReconfiguration, Policies};
 /// Types of chunks that may be demanded, with their names.
 ///
 /// INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH are excluded (RFC 4895 section 3.2).
-const NAMES: [(u8, &str); 20] = [
+const NAMES: [(u8, &str); 21] = [
     (t::DATA, "DATA"),
     (t::SACK, "SACK"),
     (t::HEARTBEAT, "HEARTBEAT"),
@@ -30,6 +30,7 @@ const NAMES: [(u8, &str); 20] = [
     (t::ASCONF, "ASCONF"),
     (t::I_FORWARD_TSN, "I-FORWARD-TSN"),
     (t::ECNE, "ECNE"),
+    (t::CWR, "CWR"),
 ];
 
 /// A set of chunk types. Written as a list of their names in the RFCs, with hyphens: `["DATA", "HEARTBEAT-ACK"]`.

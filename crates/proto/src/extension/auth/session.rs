@@ -19,7 +19,7 @@ const AUTH_HEADER: usize = 8;
 const CODES_AT_A_TIME: usize = 64 * MAX_CODE;
 
 /// Types of chunks that this side sends and that may be demanded.
-const SENT: [u8; 17] = [
+const SENT: [u8; 19] = [
     chunk_type::DATA,
     chunk_type::SACK,
     chunk_type::HEARTBEAT,
@@ -37,16 +37,19 @@ const SENT: [u8; 17] = [
     chunk_type::FORWARD_TSN,
     chunk_type::I_DATA,
     chunk_type::I_FORWARD_TSN,
+    chunk_type::ECNE,
+    chunk_type::CWR,
 ];
 
 /// The types that share packets with data.
-const BULK: [u8; 6] = [
+const BULK: [u8; 7] = [
     chunk_type::DATA,
     chunk_type::SACK,
     chunk_type::NR_SACK,
     chunk_type::FORWARD_TSN,
     chunk_type::I_DATA,
     chunk_type::I_FORWARD_TSN,
+    chunk_type::ECNE,
 ];
 
 /// The negotiated authentication of an association.

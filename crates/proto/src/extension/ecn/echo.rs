@@ -4,12 +4,16 @@ use alloc::vec::Vec;
 
 use polypath_wire::{Cwr, Ecne};
 
-use crate::types::Vacant;
+use crate::types::{PathSet, Vacant};
 use crate::{PathId, Tsn};
 
 /// The echoes that wait for CWR, at most one per path. Each acknowledgement carries all of them in front of it.
 #[derive(Debug)]
-pub(crate) struct Echoes(Vec<Echo>);
+pub(crate) struct Echoes {
+    waiting: Vec<Echo>,
+    /// Paths over which something ECN-capable has arrived.
+    capable: PathSet,
+}
 
 /// Marks of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,43 +28,47 @@ struct Echo {
 impl Echoes {
     /// No marks.
     pub(crate) const fn new() -> Self {
-        Self(Vec::new())
+        Self { waiting: Vec::new(), capable: PathSet::EMPTY }
+    }
+
+    /// Notes an ECN-capable packet, marked or not.
+    pub(crate) fn on_capable(&mut self, path: PathId) {
+        self.capable.insert(path);
+    }
+
+    /// Whether something ECN-capable has arrived over a path.
+    pub(crate) fn has_seen_capable(&self, path: PathId) -> bool {
+        self.capable.contains(path)
     }
 
     /// Notes a marked packet on `path`; `tsn` is the lowest TSN of its DATA chunks.
     pub(crate) fn on_marked(&mut self, path: PathId, tsn: Tsn) {
-        match self.0.iter_mut().find(|echo| echo.path == path) {
+        match self.waiting.iter_mut().find(|echo| echo.path == path) {
             Some(echo) => {
                 // A packet that arrives after later ones brings nothing new.
                 echo.tsn = if tsn.is_after(echo.tsn) { tsn } else { echo.tsn };
                 echo.packets = echo.packets.wrapping_add(1);
             }
-            None => self.0.push(Echo { path, tsn, packets: 1 }),
+            None => self.waiting.push(Echo { path, tsn, packets: 1 }),
         }
     }
 
     /// Processes CWR on `path`, which ends the echo that it answers. With the override mark, the sender no longer knew the path.
     pub(crate) fn on_cwr(&mut self, path: PathId, cwr: &Cwr) {
-        self.0.retain(|echo| {
+        self.waiting.retain(|echo| {
             let is_meant = cwr.override_mark || echo.path == path;
             !is_meant || echo.tsn.is_after(Tsn(cwr.tsn))
         });
     }
 
-    /// Whether echoes are pending.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Number of pending echoes.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.waiting.len()
     }
 
     /// The chunks to send before an acknowledgement.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = Ecne> {
-        self.0
+        self.waiting
             .iter()
             .map(|echo| Ecne { lowest_tsn: echo.tsn.0, marked_packets: Some(echo.packets) })
     }
@@ -94,7 +102,7 @@ mod tests {
     #[test]
     fn an_echo_has_the_last_marked_packet_and_counts_all() {
         let mut echoes = Echoes::new();
-        assert!(echoes.is_empty());
+        assert!(echoes.len() == 0);
         for (path, tsn, expected) in [
             (A, 10, &[(10, 1)][..]),
             (A, 12, &[(12, 2)]),

@@ -577,13 +577,14 @@ impl Association {
 }
 
 /// Whether a control chunk may go on `path`: to addresses that are not proved to be the peer's only what proves them
-/// (RFC 9260 section 5.4), the handshake, COOKIE ACK with its heartbeat, ASCONF-ACK likewise (RFC 5061 section 5.3, rule F1), and ABORT,
-/// which ends it all.
+/// (RFC 9260 section 5.4) and makes that as long as its answer, the handshake, COOKIE ACK with its heartbeat, ASCONF-ACK likewise (RFC 5061
+/// section 5.3, rule F1), and ABORT, which ends it all.
 fn may_carry(paths: &PathBook, path: PathId, chunk: &Chunk<'_>) -> bool {
     let proves = matches!(
         chunk,
         Chunk::Heartbeat(_)
             | Chunk::HeartbeatAck(_)
+            | Chunk::Pad(_)
             | Chunk::Init(_)
             | Chunk::CookieEcho(_)
             | Chunk::CookieAck

@@ -18,6 +18,8 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::state::{Connected, Peer, State};
+use crate::paths::Path;
+use crate::paths::reach::{Reach, Reason};
 use crate::types::{PathSet, PeerAddress};
 use crate::{Cx, Duration, Event, Instant, PathChange, PathId};
 
@@ -138,7 +140,9 @@ impl Association {
         if let Some(code) = self.peer_adaptation() {
             self.events.push(Event::AdaptationIndication(code));
         }
-        for path in self.paths.iter().skip(1) {
+        self.announce_hidden_addresses();
+        let known = |path: &&Path| path.reach() != Reach::Inactive(Reason::Unannounced);
+        for path in self.paths.iter().skip(1).filter(known) {
             self.events.push(Event::Path { path: path.id, change: PathChange::Added });
         }
         self.obey_preference();

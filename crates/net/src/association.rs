@@ -1,5 +1,6 @@
 //! The handle of an association.
 
+mod defaults;
 mod keys;
 mod options;
 

@@ -6,8 +6,8 @@ mod common;
 use common::{CLIENT, SERVER, addresses, client_on, pair, pair_with, server_with};
 use polypath::config::{CongestionAlgorithm, ErrorDetection};
 use polypath::{
-    AssociationConfig, AssociationOptions, Duration, Endpoint, Event, Heartbeats, Initiator,
-    LongMessages, Message, PathId, PathOptions, SendError, SendRefusal,
+    AssociationConfig, AssociationOptions, Delivery, Duration, Endpoint, Event, Heartbeats,
+    Initiator, LongMessages, Message, PathId, PathOptions, SendError, SendRefusal,
 };
 
 fn default() -> AssociationOptions {
@@ -40,6 +40,30 @@ async fn options_are_set_and_read() {
     let before = pair.near.path_stats()[0].heartbeats_sent;
     pair.near.request_heartbeat(PathId(0)).unwrap();
     assert_eq!(pair.near.path_stats()[0].heartbeats_sent, before + 1);
+}
+
+#[tokio::test]
+async fn messages_without_parameters_of_their_own_have_the_default_ones() {
+    let pair = pair().await;
+    assert_eq!(pair.near.default_message(), Message::new(0, ""));
+    pair.near.send_bytes("before").await.unwrap();
+    let other_handle = pair.near.clone();
+    other_handle.set_default_message(Message::new(3, "no content").ppid(46).unordered().context(9));
+    assert_eq!(pair.near.default_message(), Message::new(3, "").ppid(46).unordered().context(9));
+    pair.near.send_bytes("after").await.unwrap();
+    pair.near.try_send_bytes("at once").unwrap();
+    let mut got = Vec::new();
+    for _ in 0..3 {
+        let message = pair.far.receive().await.unwrap().unwrap();
+        let facts = (message.stream(), message.ppid(), message.delivery());
+        got.push((message.into_bytes(), facts));
+    }
+    // Over two paths they arrive in any order.
+    got.sort_by(|one, other| one.0.cmp(&other.0));
+    let set = (3, 46, Delivery::Unordered);
+    let expected = [("after", set), ("at once", set), ("before", (0, 0, Delivery::Ordered))];
+    assert_eq!(got, expected.map(|(content, facts)| (content.into(), facts)));
+    assert_eq!(pair.near.send_bytes("").await, Err(SendError::Refused(SendRefusal::Empty)));
 }
 
 #[tokio::test]

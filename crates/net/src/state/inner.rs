@@ -44,6 +44,8 @@ pub(crate) struct Inner {
     events: Option<broadcast::Sender<Event>>,
     /// Kinds that are subscribed to.
     wanted: EventKinds,
+    /// Default parameters of messages, if they were set.
+    pub(crate) template: Option<Box<Message>>,
     /// Events taken from the protocol that the driver has not handled yet.
     noted: VecDeque<Event>,
 }
@@ -75,6 +77,7 @@ impl Inner {
             scheduled: None,
             events: None,
             wanted: EventKinds::empty(),
+            template: None,
             noted: VecDeque::new(),
         }
     }

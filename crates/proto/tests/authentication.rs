@@ -375,6 +375,34 @@ fn a_key_on_one_side_only_lets_no_data_through() {
     assert!(wire.server().stats().auth_chunks_refused > 1);
 }
 
+/// Neither side can change its key at the very moment of the other one.
+#[test]
+fn the_empty_key_serves_until_the_other_side_has_changed_to_a_new_one() {
+    let mut wire = Wire::connected(&with(ALL), &with(ALL));
+    let mut number = 0;
+    let mut exchange = |wire: &mut Wire| {
+        number += 1;
+        wire.client_sends(number);
+        wire.server.send(wire.now, 0, message(number, 1000)).unwrap();
+        wire.later(secs(1), |_, packet| Some(packet));
+        let arrived = [&wire.server, &wire.client].map(|host| host.slots[0].messages.len() as u64);
+        assert_eq!(arrived, [number; 2]);
+    };
+    let now = wire.now;
+    wire.server.command(now, 0, |it, _| it.set_shared_key(1, b"new")).unwrap();
+    exchange(&mut wire);
+    wire.client.command(now, 0, |it, _| it.set_shared_key(1, b"new")).unwrap();
+    wire.client.command(now, 0, |it, _| it.activate_shared_key(1)).unwrap();
+    exchange(&mut wire);
+    wire.server.command(now, 0, |it, _| it.activate_shared_key(1)).unwrap();
+    wire.server.command(now, 0, |it, _| it.delete_shared_key(0)).unwrap();
+    wire.client.command(now, 0, |it, _| it.delete_shared_key(0)).unwrap();
+    exchange(&mut wire);
+    assert_eq!(wire.server().shared_key_ids(), [1]);
+    let stats = [wire.client().stats(), wire.server().stats()];
+    assert!(stats.iter().all(|it| it.auth_chunks_refused + it.unauthenticated_chunks == 0));
+}
+
 #[test]
 fn keys_change_while_data_flows() {
     let config = with_key(ALL, 1, b"first");

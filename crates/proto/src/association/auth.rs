@@ -57,7 +57,8 @@ impl Authentication {
 
 impl Association {
     /// Sets a key that both sides share, or replaces the one with this identifier (RFC 4895 section 6.1; RFC 6458 section
-    /// 8.3.4). Packets are authenticated with the active key all the while.
+    /// 8.3.4). Packets are authenticated with the active key all the while. The empty key, which is key 0 if no other was set before
+    /// the handshake, stays until it is deleted.
     ///
     /// # Errors
     ///
@@ -148,6 +149,9 @@ impl Association {
         let is_forming = self.state.is_handshake();
         let auth = self.auth.as_mut().filter(|auth| is_forming || auth.session.is_some());
         let auth = auth.ok_or(KeyError::Off)?;
+        if auth.session.is_some() {
+            auth.keys.keep_empty();
+        }
         change(&mut auth.keys)?;
         if let Some(session) = &mut auth.session {
             session.forget_keys();

@@ -174,6 +174,14 @@ impl SharedKeys {
         true
     }
 
+    /// Sets the empty key by name while it is in use, so that it stays when another is set: both sides change to that one at their
+    /// own time.
+    pub(crate) fn keep_empty(&mut self) {
+        if self.keys.is_empty() && self.choice == Choice::Own && self.active == 0 {
+            self.keys.push((0, [].into()));
+        }
+    }
+
     /// Whether the active key is valid: one that was set, or the empty one if there are no others.
     pub(crate) fn has_active(&self) -> bool {
         self.get(self.active).is_some()

@@ -14,6 +14,7 @@ use crate::dcep::{ChannelParameters, Reliability};
 
 /// Why a channel cannot be opened, or a message not be sent.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum ChannelError {
     /// The channel cannot be opened.
     #[error(transparent)]

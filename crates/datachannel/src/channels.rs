@@ -75,6 +75,7 @@ pub enum ChannelEvent {
 
 /// Why a channel cannot be opened.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// Every stream of this side has a channel.
     #[error("no stream is left for a channel")]

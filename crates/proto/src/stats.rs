@@ -28,6 +28,7 @@ pub enum AssociationState {
 
 /// Whether a path can carry data (RFC 9260 sections 5.4, 8.2; RFC 7829).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
 pub enum PathStatus {
     /// Not yet confirmed by a heartbeat.
     Unconfirmed,
@@ -172,6 +173,7 @@ pub struct PotentiallyFailedTime {
 
 /// Why nothing can be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum BlockedCause {
     /// Nothing waits to be sent.
     Application,
@@ -186,6 +188,20 @@ pub enum BlockedCause {
     BufferShare,
     /// No path can carry data.
     NoPath,
+}
+
+impl BlockedCause {
+    /// Its name in traces, such as `send_buffer`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::SendBuffer => "send_buffer",
+            Self::CongestionWindow => "congestion_window",
+            Self::PeerWindow => "peer_window",
+            Self::BufferShare => "buffer_share",
+            Self::NoPath => "no_path",
+        }
+    }
 }
 
 /// How long the sender could not send, by cause.

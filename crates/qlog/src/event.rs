@@ -2,10 +2,7 @@
 
 use std::net::IpAddr;
 
-use polypath_proto::{
-    AssociationState, BlockedCause, ChunkKinds, Duration, EndReason, LossDetection, PathStatus,
-    ProbeEvent, TimerKind, TransmissionCause,
-};
+use polypath_proto::{AssociationState, ChunkKinds, Duration, PathStatus, ProbeEvent};
 use serde::{Serialize, Serializer};
 
 /// The importance of an event, as qlog defines it.
@@ -290,7 +287,7 @@ pub(crate) fn data_of(event: &ProbeEvent) -> Data {
     match *event {
         ProbeEvent::State { state } => Data::State { path_id: None, new: association_state(state) },
         ProbeEvent::Ended { reason, cause_code } => {
-            Data::Ended { reason: end_reason(reason), cause_code }
+            Data::Ended { reason: reason.name(), cause_code }
         }
         ProbeEvent::PathOpened { path, local, remote, status } => Data::Opened {
             path_id: path.0,
@@ -307,10 +304,10 @@ pub(crate) fn data_of(event: &ProbeEvent) -> Data {
             Data::Packet { path_id: path.0, length: bytes, chunks: Names(chunks) }
         }
         ProbeEvent::ChunkSent { path, tsn, cause } => {
-            Data::Caused { path_id: path.0, tsn: tsn.0, trigger: trigger(cause) }
+            Data::Caused { path_id: path.0, tsn: tsn.0, trigger: cause.name() }
         }
         ProbeEvent::ChunkLost { path, tsn, detection: how } => {
-            Data::Caused { path_id: path.0, tsn: tsn.0, trigger: detection(how) }
+            Data::Caused { path_id: path.0, tsn: tsn.0, trigger: how.name() }
         }
         ProbeEvent::ChunkAcked { path, tsn }
         | ProbeEvent::ChunkAbandoned { path, tsn }
@@ -345,13 +342,13 @@ pub(crate) fn data_of(event: &ProbeEvent) -> Data {
         }
         ProbeEvent::TimerExpired { timer: which, path } => {
             let path_id = path.map(|path| path.0);
-            Data::Timer { path_id, timer_type: timer(which), error_count: None }
+            Data::Timer { path_id, timer_type: which.name(), error_count: None }
         }
         ProbeEvent::HeartbeatAcked { path, rtt } => {
             Data::Heartbeat { path_id: path.0, rtt: milliseconds(rtt) }
         }
         ProbeEvent::PeerWindow { bytes } => Data::PeerWindow { peer_window: bytes },
-        ProbeEvent::Blocked { cause } => Data::Blocked { cause: blocked(cause) },
+        ProbeEvent::Blocked { cause } => Data::Blocked { cause: cause.name() },
         ProbeEvent::PathsRest { kept, alone_bytes_s, together_bytes_s } => Data::Rest {
             path_id: kept.0,
             goodput_alone: alone_bytes_s.saturating_mul(8),
@@ -375,75 +372,10 @@ fn association_state(state: AssociationState) -> &'static str {
     }
 }
 
-fn end_reason(reason: EndReason) -> &'static str {
-    match reason {
-        EndReason::ShutdownComplete => "shutdown_complete",
-        EndReason::Aborted => "aborted",
-        EndReason::AbortedByPeer => "aborted_by_peer",
-        EndReason::CannotConnect => "cannot_connect",
-        EndReason::HandshakeRefused => "handshake_refused",
-        EndReason::ShutdownTimeout => "shutdown_timeout",
-        EndReason::Unreachable => "unreachable",
-        EndReason::ChunkTooLarge => "chunk_too_large",
-        EndReason::ProtocolViolation => "protocol_violation",
-        EndReason::ProtocolUnreachable => "protocol_unreachable",
-    }
-}
-
-fn timer(timer: TimerKind) -> &'static str {
-    match timer {
-        TimerKind::T1Init => "t1_init",
-        TimerKind::T1Cookie => "t1_cookie",
-        TimerKind::T2Shutdown => "t2_shutdown",
-        TimerKind::T5ShutdownGuard => "t5_shutdown_guard",
-        TimerKind::Heartbeat => "heartbeat",
-        TimerKind::T4Asconf => "t4_asconf",
-        TimerKind::ZeroWindow => "zero_window",
-    }
-}
-
-fn detection(detection: LossDetection) -> &'static str {
-    match detection {
-        LossDetection::MissingReports => "missing_reports",
-        LossDetection::Overdue => "overdue",
-        LossDetection::TailProbe => "tail_probe",
-        LossDetection::DropReport => "drop_report",
-        LossDetection::Timeout => "timeout",
-        LossDetection::PathLost => "path_lost",
-        LossDetection::WindowClosed => "window_closed",
-    }
-}
-
-fn blocked(cause: BlockedCause) -> &'static str {
-    match cause {
-        BlockedCause::Application => "application",
-        BlockedCause::SendBuffer => "send_buffer",
-        BlockedCause::CongestionWindow => "congestion_window",
-        BlockedCause::PeerWindow => "peer_window",
-        BlockedCause::BufferShare => "buffer_share",
-        BlockedCause::NoPath => "no_path",
-    }
-}
-
-fn trigger(cause: TransmissionCause) -> &'static str {
-    match cause {
-        TransmissionCause::New => "new",
-        TransmissionCause::FastRetransmission => "fast_retransmission",
-        TransmissionCause::DropReport => "drop_report",
-        TransmissionCause::TimerRetransmission => "timer_retransmission",
-        TransmissionCause::Rescheduled => "rescheduled",
-        TransmissionCause::TailProbe => "tail_probe",
-        TransmissionCause::WindowProbe => "window_probe",
-        TransmissionCause::Copy => "copy",
-    }
-}
-
 fn state(status: PathStatus) -> &'static str {
     match status {
-        PathStatus::Unconfirmed => "unconfirmed",
-        PathStatus::Active => "active",
         PathStatus::PotentiallyFailed => "potentially_failed",
-        PathStatus::Inactive => "inactive",
+        other => other.name(),
     }
 }
 

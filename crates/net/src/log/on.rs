@@ -212,7 +212,7 @@ impl Probe for LogProbe {
                 PathStatus::Unconfirmed | PathStatus::Active => {
                     info!(target: TARGET, parent: parent, path = path.0, ?status, "path state");
                 }
-                PathStatus::PotentiallyFailed | PathStatus::Inactive => {
+                _ => {
                     warn!(target: TARGET, parent: parent, path = path.0, ?status, "path state");
                 }
             },

@@ -53,6 +53,7 @@ pub enum AddressJoin {
 
 /// How damaged packets are detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+#[non_exhaustive]
 pub enum ErrorDetection {
     /// The CRC32c of each packet (RFC 9260 section 6.8).
     #[default]
@@ -108,6 +109,7 @@ pub enum ShutdownAnswer {
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case")
 )]
+#[non_exhaustive]
 pub enum PmtuDiscovery {
     /// It is always the MTU that is set, whatever routers report (RFC 6458 `SPP_PMTUD_DISABLE`).
     Fixed,

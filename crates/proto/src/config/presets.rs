@@ -10,6 +10,7 @@ macro_rules! presets {
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[non_exhaustive]
         pub enum Preset {
             $($(#[doc = $doc])+ #[cfg_attr(feature = "serde", serde(rename = $key))] $variant),+
         }

@@ -7,6 +7,7 @@ use crate::{AssociationEnd, AssociationState, BlockedCause, Duration, PathId, Pa
 
 /// Why a chunk was transmitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum TransmissionCause {
     /// First transmission.
     New,
@@ -26,8 +27,25 @@ pub enum TransmissionCause {
     WindowProbe,
 }
 
+impl TransmissionCause {
+    /// Its name in traces, such as `fast_retransmission`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::FastRetransmission => "fast_retransmission",
+            Self::DropReport => "drop_report",
+            Self::TimerRetransmission => "timer_retransmission",
+            Self::Rescheduled => "rescheduled",
+            Self::TailProbe => "tail_probe",
+            Self::WindowProbe => "window_probe",
+            Self::Copy => "copy",
+        }
+    }
+}
+
 /// How it was found that a chunk is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LossDetection {
     /// Enough SACKs reported it missing (RFC 9260 section 7.2.4).
     MissingReports,
@@ -47,6 +65,21 @@ pub enum LossDetection {
 }
 
 impl LossDetection {
+    /// Its name in traces, such as `missing_reports`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MissingReports => "missing_reports",
+            Self::Overdue => "overdue",
+            Self::TailProbe => "tail_probe",
+            Self::DropReport => "drop_report",
+            Self::Timeout => "timeout",
+            Self::PathLost => "path_lost",
+            Self::WindowClosed => "window_closed",
+        }
+    }
+}
+
+impl LossDetection {
     /// The cause of the retransmission that follows.
     pub(crate) fn cause(self) -> TransmissionCause {
         match self {
@@ -62,6 +95,7 @@ impl LossDetection {
 
 /// A timer of an association. Expiries of T3-rtx are [`ProbeEvent::Timeout`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum TimerKind {
     /// T1-init: INIT was not answered.
     T1Init,
@@ -79,8 +113,24 @@ pub enum TimerKind {
     ZeroWindow,
 }
 
+impl TimerKind {
+    /// Its name in traces, such as `t1_init`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::T1Init => "t1_init",
+            Self::T1Cookie => "t1_cookie",
+            Self::T2Shutdown => "t2_shutdown",
+            Self::T5ShutdownGuard => "t5_shutdown_guard",
+            Self::Heartbeat => "heartbeat",
+            Self::T4Asconf => "t4_asconf",
+            Self::ZeroWindow => "zero_window",
+        }
+    }
+}
+
 /// Why an association ended: [`AssociationEnd`] without the encoded causes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum EndReason {
     /// Gracefully, all data acknowledged.
     ShutdownComplete,
@@ -102,6 +152,24 @@ pub enum EndReason {
     ProtocolViolation,
     /// The peer's host reports that it does not accept SCTP.
     ProtocolUnreachable,
+}
+
+impl EndReason {
+    /// Its name in traces, such as `shutdown_complete`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ShutdownComplete => "shutdown_complete",
+            Self::Aborted => "aborted",
+            Self::AbortedByPeer => "aborted_by_peer",
+            Self::CannotConnect => "cannot_connect",
+            Self::HandshakeRefused => "handshake_refused",
+            Self::ShutdownTimeout => "shutdown_timeout",
+            Self::Unreachable => "unreachable",
+            Self::ChunkTooLarge => "chunk_too_large",
+            Self::ProtocolViolation => "protocol_violation",
+            Self::ProtocolUnreachable => "protocol_unreachable",
+        }
+    }
 }
 
 impl From<&AssociationEnd> for EndReason {

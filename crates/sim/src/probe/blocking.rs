@@ -50,9 +50,7 @@ impl Hold {
             BlockedCause::PeerWindow => Full::PeerWindow,
             BlockedCause::BufferShare => Full::BufferShare,
             BlockedCause::SendBuffer => Full::SendBuffer,
-            BlockedCause::Application | BlockedCause::CongestionWindow | BlockedCause::NoPath => {
-                return None;
-            }
+            _ => return None,
         };
         let waits_for = lowest.map(|(chunk, sent)| (chunk, sent.last_path, sent.first_path));
         Some(Self { full, waits_for })

@@ -173,8 +173,9 @@ pub(crate) fn limited(threshold: u64) -> Option<u64> {
 pub(crate) fn state_number(status: PathStatus) -> u8 {
     match status {
         PathStatus::Unconfirmed => 0,
-        PathStatus::Inactive => 1,
         PathStatus::PotentiallyFailed => 2,
         PathStatus::Active => 3,
+        // Nothing is sent.
+        _ => 1,
     }
 }

@@ -126,9 +126,7 @@ pub(super) fn path_results(
 
 fn status_name(status: PathStatus) -> &'static str {
     match status {
-        PathStatus::Unconfirmed => "unconfirmed",
-        PathStatus::Active => "active",
         PathStatus::PotentiallyFailed => "potentially failed",
-        PathStatus::Inactive => "inactive",
+        other => other.name(),
     }
 }

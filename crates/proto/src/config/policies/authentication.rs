@@ -47,6 +47,7 @@ pub struct ChunkTypes([u64; 4]);
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case")
 )]
+#[non_exhaustive]
 pub enum AuthenticatedChunks {
     /// Authentication is not offered.
     #[default]

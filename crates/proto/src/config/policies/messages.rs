@@ -65,6 +65,7 @@ policy_enum!(
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case")
 )]
+#[non_exhaustive]
 pub enum PartialReliability {
     /// Fully reliable.
     #[default]

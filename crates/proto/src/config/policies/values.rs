@@ -19,6 +19,7 @@ macro_rules! policy_enum {
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[doc = $vdoc])+ #[cfg_attr(feature = "serde", serde(rename = $key))] $variant),+
         }

@@ -68,6 +68,7 @@ policy_enum!(
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case")
 )]
+#[non_exhaustive]
 pub enum Burst {
     /// The window is treated as flight + n units while that is less (RFC 9260 section 6.1 D; INET
     /// `useItOrTempLoseIt`).

@@ -98,10 +98,10 @@ pub(super) fn get(
 /// `struct sctp_paddrinfo`.
 pub(super) fn info(socket: &Socket, id: i32, path: &PathStats, port: u16) -> Vec<u8> {
     let state = match path.status {
-        PathStatus::Inactive => 0,
         PathStatus::PotentiallyFailed => 1,
         PathStatus::Active => 2,
         PathStatus::Unconfirmed => 3,
+        _ => 0,
     };
     let peer = SocketAddr::new(path.remote, port);
     Building::new()

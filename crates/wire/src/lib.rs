@@ -58,4 +58,4 @@ pub use parameter::{NextTsns, Parameter, ParameterIter};
 pub use payload::{Payload, VirtualPayload};
 pub use raw::{Causes, Parameters, Raw};
 pub use tlv::U16List;
-pub use view::{Chunks, PacketView, every_type_in};
+pub use view::{Chunks, PacketView};

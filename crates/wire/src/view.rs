@@ -91,8 +91,16 @@ impl<'a> PacketView<'a> {
     /// Whether `holds` for the type of every chunk, in order up to the first for which it does not. Reads types and lengths only,
     /// as far as they can be followed.
     #[inline]
-    pub fn every_type(&self, holds: impl FnMut(u8) -> bool) -> bool {
-        every_type_in(self.bytes, holds)
+    pub fn every_type(&self, mut holds: impl FnMut(u8) -> bool) -> bool {
+        let mut rest = self.bytes.get(COMMON_HEADER_LEN..).unwrap_or_default();
+        while let Some(&[chunk_type, _, high, low]) = rest.first_chunk() {
+            if !holds(chunk_type) {
+                return false;
+            }
+            let length = usize::from(u16::from_be_bytes([high, low])).max(4);
+            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        }
+        true
     }
 
     /// Four bytes of the common header.
@@ -100,21 +108,6 @@ impl<'a> PacketView<'a> {
         let word = self.bytes.get(offset..offset + 4).and_then(|word| word.try_into().ok());
         word.map_or(0, u32::from_be_bytes)
     }
-}
-
-/// The same as [`PacketView::every_type`] for the bytes of a packet that was parsed before, or will be: an empty packet if they are
-/// none.
-#[inline]
-pub fn every_type_in(packet: &[u8], mut holds: impl FnMut(u8) -> bool) -> bool {
-    let mut rest = packet.get(COMMON_HEADER_LEN..).unwrap_or_default();
-    while let Some(&[chunk_type, _, high, low]) = rest.first_chunk() {
-        if !holds(chunk_type) {
-            return false;
-        }
-        let length = usize::from(u16::from_be_bytes([high, low])).max(4);
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    true
 }
 
 impl Chunks<'_> {

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use polypath_wire::{Auth, Cause, Causes, Chunk, Packet, chunk_type, every_type_in};
+use polypath_wire::{Auth, Cause, Causes, Chunk, Packet};
 use rand_core::Rng;
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ use crate::config::{AssociationConfig, AuthDemand, ChunkTypes, SharedKeys};
 use crate::extension::auth::{
     AuthOffer, AuthPair, AuthProof, AuthVerdict, Covered, Session, Trust, vouch_by_cookie,
 };
-use crate::{AuthenticationChange, Body, Event, KeyError, PathId};
+use crate::{AuthenticationChange, Event, KeyError, PathId};
 
 /// What an association with authentication has.
 #[derive(Debug)]
@@ -250,21 +250,10 @@ impl Association {
         }
     }
 
-    /// Whether a packet contains neither AUTH nor chunks that must be authenticated, so that all of it is accepted.
+    /// AUTH, and the chunks that must be authenticated: others are accepted as they are.
     #[inline]
-    pub(super) fn is_unguarded(&self, body: &Body<'_>) -> bool {
-        let Some(session) = self.session() else { return true };
-        let demanded = session.demanded();
-        let is_plain = |kind: u8| kind != chunk_type::AUTH && !demanded.contains(kind);
-        match body {
-            Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
-                every_type_in(bytes, is_plain)
-            }
-            Body::Structured(packet) => {
-                packet.chunks.iter().all(|chunk| is_plain(chunk.chunk_type()))
-            }
-            Body::Damaged { .. } => false,
-        }
+    pub(super) fn guarded_chunks(&self) -> ChunkTypes {
+        self.session().map_or(ChunkTypes::EMPTY, Session::guarded)
     }
 
     /// Whether a chunk counts, and what that makes of `trust`.

@@ -13,7 +13,7 @@ use super::newcomers::Stranger;
 use super::observe;
 use super::output::To;
 use super::state::ConnectedPhase;
-use crate::config::ErrorDetection;
+use crate::config::{ChunkTypes, ErrorDetection};
 use crate::extension::auth::{Covered, Trust};
 use crate::extension::packet_drop::flags;
 use crate::extension::packet_drop::report::Why;
@@ -78,14 +78,10 @@ impl Association {
         }
         self.transmitter.begin_packet();
         let arrival = ArrivedPacket { path, received, stranger, position: 0, tag: 0 };
-        let is_unguarded = match trust {
-            Trust::Unguarded => true,
-            Trust::Unproved => self.is_unguarded(&received.body),
-            _ => false,
-        };
-        let is_accepted = match is_unguarded {
-            true => self.handle_chunks(cx, received, arrival),
-            false => self.handle_guarded_chunks(cx, received, arrival, trust),
+        let is_accepted = match trust {
+            Trust::Unguarded => self.handle_chunks(cx, received, arrival, ChunkTypes::EMPTY),
+            Trust::Unproved => self.handle_chunks(cx, received, arrival, self.guarded_chunks()),
+            _ => self.handle_guarded_chunks(cx, received, arrival, trust),
         };
         if !is_accepted {
             return;
@@ -132,8 +128,8 @@ impl Association {
         }
     }
 
-    /// Handles the chunks of a packet up to one that is not believed. Returns whether the packet counts as received: not if
-    /// that was the first.
+    /// Handles the chunks of a packet up to one that is not believed, or is `guarded`: it, and what follows, is handled as such.
+    /// Returns whether the packet counts as received: not if that was the first.
     // Part of its caller: nearly every packet comes by here.
     #[inline(always)]
     fn handle_chunks(
@@ -141,6 +137,7 @@ impl Association {
         cx: &mut Cx<'_>,
         received: &Received<'_>,
         mut arrival: ArrivedPacket<'_>,
+        guarded: ChunkTypes,
     ) -> bool {
         match &received.body {
             Body::Datagram(bytes) | Body::Part { datagram: bytes, .. } => {
@@ -155,6 +152,9 @@ impl Association {
                 arrival.tag = view.verification_tag();
                 for chunk in view.chunks() {
                     let Ok(mut chunk) = chunk else { return self.refuse(&arrival) };
+                    if guarded.contains(chunk.chunk_type()) {
+                        return self.handle_guarded_chunks(cx, received, arrival, Trust::Unproved);
+                    }
                     if let Some(memory) = memory {
                         share_payload(&mut chunk, memory);
                     }
@@ -168,6 +168,9 @@ impl Association {
             Body::Structured(packet) => {
                 arrival.tag = packet.verification_tag;
                 for chunk in packet.chunks.iter() {
+                    if guarded.contains(chunk.chunk_type()) {
+                        return self.handle_guarded_chunks(cx, received, arrival, Trust::Unproved);
+                    }
                     match self.handle_chunk(cx, chunk, &arrival) {
                         Flow::Continue => arrival.position += 1,
                         Flow::Stop => break,
@@ -181,7 +184,8 @@ impl Association {
         true
     }
 
-    /// The same where chunks may have to be authenticated. A packet of which no chunk was, does not count.
+    /// The same from the chunk at this position on where chunks may have to be authenticated. A packet of which no chunk was, does not
+    /// count.
     #[inline(never)]
     fn handle_guarded_chunks(
         &mut self,
@@ -198,6 +202,10 @@ impl Association {
                 };
                 arrival.tag = view.verification_tag();
                 let mut chunks = view.chunks();
+                // They were handled before.
+                for _ in 0..arrival.position {
+                    chunks.next();
+                }
                 let mut start = chunks.offset();
                 while let Some(chunk) = chunks.next() {
                     let Ok(mut chunk) = chunk else { return self.refuse(&arrival) };
@@ -217,7 +225,7 @@ impl Association {
             }
             Body::Structured(packet) => {
                 arrival.tag = packet.verification_tag;
-                for (index, chunk) in packet.chunks.iter().enumerate() {
+                for (index, chunk) in packet.chunks.iter().enumerate().skip(arrival.position) {
                     let covered = Covered::Chunks(&packet.chunks[index + 1..]);
                     match self.handle_if_admitted(cx, chunk, covered, &mut trust, &arrival) {
                         (Admission::Denied, _) => denied = true,

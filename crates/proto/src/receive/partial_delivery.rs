@@ -84,12 +84,17 @@ impl Receiver {
     }
 
     /// What became deliverable is not discarded any more.
-    #[inline(never)]
+    #[inline]
     pub(super) fn make_joined_firm(&mut self) {
         // What is acknowledged cumulatively is firm anyway.
-        if !self.tsns.has_gaps() {
-            return self.reassembly.forget_joined();
+        match self.tsns.has_gaps() {
+            false => self.reassembly.forget_joined(),
+            true => self.make_firm_above_a_gap(),
         }
+    }
+
+    #[inline(never)]
+    fn make_firm_above_a_gap(&mut self) {
         for (first, count) in self.reassembly.joined() {
             self.tsns.make_firm(first, count);
         }

@@ -41,11 +41,12 @@ impl Chunk<'_> {
     }
 
     /// Length in bytes, chunk header included, padding not: what the length field tells.
-    // Nearly all chunks are of two types; the others are apart, so that this is part of the caller.
+    // Nearly all chunks are of three types; the others are apart, so that this is part of the caller.
     #[inline(always)]
     pub fn encoded_len(&self) -> usize {
         match self {
             Self::Data(data) => 16 + data.payload.len(),
+            Self::IData(data) => 20 + data.payload.len(),
             Self::Sack(sack) => 16 + 4 * (sack.gap_ack_blocks.len() + sack.duplicate_tsns.len()),
             other => other.encoded_len_of_others(),
         }
@@ -54,8 +55,7 @@ impl Chunk<'_> {
     #[inline(never)]
     fn encoded_len_of_others(&self) -> usize {
         match self {
-            Self::Data(_) | Self::Sack(_) => self.encoded_len(),
-            Self::IData(data) => 20 + data.payload.len(),
+            Self::Data(_) | Self::IData(_) | Self::Sack(_) => self.encoded_len(),
             Self::Init(init) | Self::InitAck(init) => 20 + init.parameters.as_slice().len(),
             Self::NrSack(sack) => {
                 let blocks = sack.renegable_blocks.len() + sack.non_renegable_blocks.len();

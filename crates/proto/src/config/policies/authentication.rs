@@ -78,7 +78,7 @@ impl ChunkTypes {
     /// ASCONF and ASCONF-ACK, which must be authenticated if authentication is used (RFC 5061 section 4.1).
     pub(crate) const ADDRESS_CHANGES: Self = Self::EMPTY.with(t::ASCONF).with(t::ASCONF_ACK);
 
-    const fn with(mut self, chunk_type: u8) -> Self {
+    pub(crate) const fn with(mut self, chunk_type: u8) -> Self {
         self.0[(chunk_type >> 6) as usize] |= 1 << (chunk_type & 63);
         self
     }

@@ -160,6 +160,12 @@ impl Session {
         self.demanded
     }
 
+    /// The same, and AUTH itself.
+    #[inline]
+    pub(crate) fn guarded(&self) -> ChunkTypes {
+        self.demanded.with(chunk_type::AUTH)
+    }
+
     /// Types of chunks that this side and the peer accept only if they are authenticated, as negotiated.
     pub(crate) fn demanded_by_both(&self) -> [ChunkTypes; 2] {
         [&self.pair.own, &self.pair.peer].map(AuthOffer::demanded)

@@ -173,6 +173,7 @@ impl Reassembly {
     }
 
     /// The same for an I-DATA chunk.
+    #[inline(always)]
     pub fn on_i_data(&mut self, tsn: WideTsn, data: &IData<'_>) -> Result<Taken, Violation> {
         if let Some(aside) = self.ready.aside_mut().filter(|_| self.interleaved.is_some()) {
             aside.push(Aside::of_i_data(data));
@@ -394,6 +395,7 @@ impl Reassembly {
     }
 
     /// Nobody wants to know which these are.
+    #[inline]
     pub fn forget_joined(&mut self) {
         self.ready.forget_joined();
     }

@@ -191,6 +191,7 @@ impl ReadyMessages {
         joined.into_iter().flat_map(|joined| joined.drain(..))
     }
 
+    #[inline]
     pub(super) fn forget_joined(&mut self) {
         if let Some(joined) = self.seldom.as_mut().and_then(|seldom| seldom.joined.as_mut()) {
             joined.clear();
@@ -212,7 +213,7 @@ impl ReadyMessages {
     #[inline(always)]
     pub(super) fn take_first(&mut self) -> Option<ReceivedMessage> {
         // Noted before, so that the message moves once.
-        if self.seldom.is_some() {
+        if self.claims().is_some() {
             self.note_first_taken();
         }
         self.messages.pop_front()

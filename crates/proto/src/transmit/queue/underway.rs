@@ -167,7 +167,8 @@ impl SendQueue {
     }
 
     /// Takes the fragment that [`peek`](Self::peek) measured, where messages are interleaved.
-    #[inline(never)]
+    // Part of its caller, so that what it takes is built in its place.
+    #[inline(always)]
     pub(crate) fn take_interleaved(
         &mut self,
         asking: Asking,
@@ -175,9 +176,20 @@ impl SendQueue {
     ) -> Option<NextChunk> {
         let pick = self.pick(self.underway.as_ref()?, asking, max_payload)?;
         let Pick { lane, slot, has_begun } = pick;
-        if !has_begun && let Some(whole) = self.take_in_one(lane, slot, asking, max_payload) {
-            return Some(whole);
+        match self.messages.get(slot)?.message {
+            OutgoingMessage { piece: Piece::Whole, ref payload, .. }
+                if !has_begun && payload.len() <= max_payload as usize =>
+            {
+                self.take_in_one(lane, slot, asking)
+            }
+            _ => self.take_part(pick, asking, max_payload),
         }
+    }
+
+    /// Takes a fragment of a message of several chunks.
+    #[inline(never)]
+    fn take_part(&mut self, pick: Pick, asking: Asking, max_payload: u32) -> Option<NextChunk> {
+        let Pick { lane, slot, .. } = pick;
         let least = self.cost(0);
         let underway = self.underway.as_mut()?;
         let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
@@ -245,21 +257,12 @@ impl SendQueue {
     }
 
     /// Takes a message that fits one chunk, as most do: it is never under way.
-    #[inline]
-    fn take_in_one(
-        &mut self,
-        lane: u16,
-        slot: Slot,
-        asking: Asking,
-        max_payload: u32,
-    ) -> Option<NextChunk> {
+    #[inline(always)]
+    fn take_in_one(&mut self, lane: u16, slot: Slot, asking: Asking) -> Option<NextChunk> {
         let least = self.cost(0);
         let underway = self.underway.as_mut()?;
         let QueuedMessage { message, reliability } = self.messages.get_mut(slot)?;
         let len = message.payload.len();
-        if len > max_payload as usize || message.piece != Piece::Whole {
-            return None;
-        }
         let number = underway.take_mid(message);
         let flags = flags_of_whole(message);
         self.named -= usize::from(message.path.is_some());
@@ -322,7 +325,7 @@ impl SendQueue {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pick(&self, underway: &MessagesUnderway, asking: Asking, most: u32) -> Option<Pick> {
         if underway.is_window_closed
             && let Some(begun) = self.pick_begun(underway, asking)
@@ -336,7 +339,7 @@ impl SendQueue {
     }
 
     /// The message of the lane that is first in the order, if nothing is to be asked of others: it goes on, or fits one chunk.
-    #[inline]
+    #[inline(always)]
     fn pick_first(&self, underway: &MessagesUnderway, asking: Asking, most: u32) -> Option<Pick> {
         if self.named > 0 {
             return None;

@@ -61,6 +61,7 @@ pub struct InterleavedMessages {
 
 impl InterleavedMessages {
     /// Takes in a chunk with a new TSN; copies its user data out of the datagram.
+    #[inline(always)]
     pub fn on_data(
         &mut self,
         tsn: WideTsn,

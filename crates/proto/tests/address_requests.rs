@@ -578,6 +578,19 @@ fn an_address_that_the_peer_refuses_is_not_used() {
     assert!(asconf_in(&victim.sent()).is_some());
 }
 
+/// It may have no other way left (RFC 5061 section 5.2, rule E6).
+#[test]
+fn an_address_that_was_deleted_gets_the_answer_to_what_comes_from_there() {
+    let mut victim = victim();
+    victim.receive(ip(2), vec![asconf(1, &[add(1, ip(3))])]);
+    victim.receive(ip(2), vec![asconf(2, &[delete(2, ip(3))])]);
+    victim.sent();
+    assert_eq!(known(&victim), [ip(2)]);
+    victim.receive(ip(3), vec![asconf(3, &[prefer(3, ip(2))])]);
+    assert_eq!(answers(&victim.sent()), [(ip(3), 3, vec![])], "it is done");
+    assert_eq!(known(&victim), [ip(2)], "it is no address of the peer for that");
+}
+
 /// A client behind a translator, which gives each of its addresses another one, and a server that takes no proofs.
 struct Translated {
     hosts: [Host; 2],

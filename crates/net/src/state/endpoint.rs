@@ -125,6 +125,6 @@ impl EndpointShared {
         *context.probes() = Probes::new(user, log.probe());
         early.hand_over(context.probes());
         let shard = self.shards.choose();
-        AssociationShared::new(id, self.clock, log, shard, protocol, context)
+        AssociationShared::new((id, initiator), self.clock, log, shard, protocol, context)
     }
 }

@@ -528,6 +528,47 @@ mod tests {
         })
     }
 
+    #[tokio::test]
+    async fn who_has_a_key_or_an_unread_message_makes_no_way() {
+        let key = |bytes: &[u8]| {
+            let mut config = AssociationConfig::default();
+            config.policies.authenticated_chunks = polypath_proto::config::AuthenticatedChunks::All;
+            config.shared_keys = match bytes {
+                [] => SharedKeys::new(),
+                key => SharedKeys::with_key(7, key).unwrap(),
+            };
+            config
+        };
+        for (config, stays) in [
+            (AssociationConfig::default(), false),
+            // Everybody has the empty key.
+            (key(&[]), false),
+            (key(b"a key of their own"), true),
+        ] {
+            let bind = |address: &str, association: AssociationConfig| {
+                let builder = Endpoint::builder([address.parse().unwrap()]).encapsulation_port(0);
+                let config = polypath_proto::config::EndpointConfig {
+                    association,
+                    ..polypath_proto::config::EndpointConfig::default()
+                };
+                builder.config(config).listen(1).bind().unwrap()
+            };
+            let (server, client) =
+                (bind("127.0.0.46", config.clone()), bind("127.0.0.47", config.clone()));
+            let peer = Peer::new(server.local_addresses(), server.port())
+                .encapsulation_port(server.encapsulation_port());
+            let near = client.connect(&peer, config).await.unwrap();
+            let far = server.accept().await.unwrap();
+            near.send(crate::Message::new(0, "first")).await.unwrap();
+            far.receive().await.unwrap().unwrap();
+            let seen = far.shared.lock().seen();
+            assert_eq!((seen.stays, seen.bytes), (stays, 5));
+            near.send(crate::Message::new(0, "second")).await.unwrap();
+            near.sender_dry().await.unwrap();
+            assert!(far.shared.lock().seen().stays);
+        }
+    }
+
     #[test]
     fn nothing_keeps_itself_alive_when_the_runtime_is_gone() {
         let ((endpoints, associations), server, held) = associations();

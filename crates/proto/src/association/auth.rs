@@ -142,6 +142,12 @@ impl Association {
         self.auth.as_ref()?.of_peer.last().copied()
     }
 
+    /// Whether the peer has authenticated a packet with a shared key, and not with the empty one, which everybody has.
+    pub fn peer_has_key(&self) -> bool {
+        let key = |id| self.auth.as_ref().and_then(|auth| auth.keys.get(id));
+        self.peer_key().and_then(key).is_some_and(|key| !key.is_empty())
+    }
+
     /// Whether the peer authenticates its packets with a key that is not among `keys`, with the same identifier. `false` without
     /// authentication.
     pub fn has_key_beside(&self, keys: &SharedKeys) -> bool {

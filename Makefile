@@ -67,10 +67,12 @@ soak: setup-rust ## random operations, faults and policies, SOAK_CASES (20000) o
 	POLYPATH_SCRIPT_CASES=$(SOAK_CASES) cargo test --profile optimized --locked --package polypath-proto --test scripts
 
 SCHEDULES ?= 1000000
+# With a SEED the schedules are the same each time, and others with another one; without it they are new ones.
+SEED ?=
 
 .PHONY: schedules
 schedules: setup-rust ## SCHEDULES (1000000) random schedules of faults, operations and policies in virtual time; takes hours
-	POLYPATH_SCRIPT_CASES=$$(($(SCHEDULES) / 3)) cargo test --profile optimized --locked --package polypath-proto --test scripts -- \
+	$(if $(SEED),PROPTEST_RNG_SEED=$(SEED)) POLYPATH_SCRIPT_CASES=$$(($(SCHEDULES) / 3)) cargo test --profile optimized --locked --package polypath-proto --test scripts -- \
 	    every_message_arrives all_extensions_together a_shutdown_at_any_time
 
 .PHONY: lint lint-format lint-clippy lint-doc lint-deny lint-house lint-no-std lint-scripts

@@ -93,7 +93,7 @@ LAYERS: dict[str, Layers] = {
         ("log", "device", "peer"),
         ("probe", "route", "address", "wildcard"),
         ("clock", "socket"),
-        ("accept",),
+        ("accept", "places"),
         ("state",),
         ("association", "driver"),
         ("endpoint", "events"),

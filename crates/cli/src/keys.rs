@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use polypath::config::SharedKeys;
-use polypath::{Association, AssociationConfig, Endpoint, KeyFileError, KeyRing};
+use polypath::{Association, AssociationConfig, Endpoint, KeyFileError, KeyRing, KeyTextError};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::failure::Failure;
@@ -39,7 +39,7 @@ impl KeyArgs {
         let Some(path) = &self.key else { return Ok(Gate(None)) };
         let ring = KeyRing::read(path).map_err(failure)?;
         ring.authenticate_peers(config);
-        Ok(Gate(Some(Watched { path: path.clone(), ring: Ok(ring), looks: None })))
+        Ok(Gate(Some(Watched { path: path.clone(), ring: Ok(ring), is_fresh: false, looks: None })))
     }
 }
 
@@ -59,8 +59,28 @@ pub(crate) struct Gate(Option<Watched>);
 struct Watched {
     path: PathBuf,
     /// The keys, or the error in the file.
-    ring: Result<KeyRing, String>,
+    ring: Result<KeyRing, Problem>,
+    /// Whether the file was like this at one look only, so that it may be half written.
+    is_fresh: bool,
     looks: Option<Interval>,
+}
+
+/// Why a file has no keys.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Problem {
+    text: String,
+    /// Whether all keys were taken out on purpose, as far as one can see: the file is empty or gone.
+    revokes_all: bool,
+}
+
+/// What a look at the file finds.
+#[derive(Debug)]
+enum Look {
+    /// The keys that peers may have from now on, and a line about them.
+    Changed(SharedKeys, String),
+    /// The file is the same as at the last look, but not as at the one before: associations with other keys end.
+    Confirmed(SharedKeys),
+    Nothing,
 }
 
 impl Gate {
@@ -78,14 +98,27 @@ impl Gate {
     }
 
     /// Waits for a change of the file. From then on `endpoint` accepts only peers with keys of the file, and nobody if it has no
-    /// readable key, since removing the last key means just that. Returns a line that says so.
+    /// readable key, since removing the last key means just that. Returns a line that says so. At the next look, if the file is still
+    /// the same, associations end whose keys were removed.
     pub(crate) async fn changed(&mut self, endpoint: &Endpoint) -> String {
         let Some(watched) = &mut self.0 else { return std::future::pending().await };
         loop {
             watched.looks.get_or_insert_with(looks).tick().await;
-            if let Some((keys, line)) = watched.look() {
-                endpoint.set_shared_keys(keys);
-                return line;
+            match watched.look() {
+                Look::Changed(keys, line) => {
+                    endpoint.set_shared_keys(keys);
+                    return line;
+                }
+                Look::Confirmed(keys) => match endpoint.revoke_other_keys(&keys, REVOKED) {
+                    0 => {}
+                    1 => return "1 association whose key was revoked was aborted".to_owned(),
+                    count => {
+                        return format!(
+                            "{count} associations whose keys were revoked were aborted"
+                        );
+                    }
+                },
+                Look::Nothing => {}
             }
         }
     }
@@ -98,25 +131,40 @@ fn looks() -> Interval {
 }
 
 impl Watched {
-    /// The present keys, if they have changed.
-    fn look(&mut self) -> Option<(SharedKeys, String)> {
-        let now = KeyRing::read(&self.path);
-        let now = now.map_err(|error| format!("{:#}", anyhow::Error::from(error)));
+    /// Reads the file.
+    fn look(&mut self) -> Look {
+        let now = KeyRing::read(&self.path).map_err(Problem::from);
+        let nobody = || SharedKeys::one_per_peer([]).unwrap_or_default();
         if now == self.ring {
-            return None;
+            return match (std::mem::take(&mut self.is_fresh), &self.ring) {
+                (true, Ok(ring)) => Look::Confirmed(ring.shared_keys()),
+                (true, Err(problem)) if problem.revokes_all => Look::Confirmed(nobody()),
+                // Not everybody has to go because of a mistake in a line.
+                (true, Err(_)) | (false, _) => Look::Nothing,
+            };
         }
-        self.ring = now;
-        Some(match &self.ring {
+        (self.ring, self.is_fresh) = (now, true);
+        match &self.ring {
             Ok(ring) => {
                 let names: Vec<_> = ring.names().collect();
                 let line = format!("{} was read again: {}", self.path.display(), names.join(", "));
-                (ring.shared_keys(), line)
+                Look::Changed(ring.shared_keys(), line)
             }
-            Err(problem) => {
-                let nobody = SharedKeys::one_per_peer([]).unwrap_or_default();
-                (nobody, format!("{problem}; no peer is accepted until that is fixed"))
+            Err(Problem { text, .. }) => {
+                Look::Changed(nobody(), format!("{text}; no peer is accepted until that is fixed"))
             }
-        })
+        }
+    }
+}
+
+impl From<KeyFileError> for Problem {
+    fn from(error: KeyFileError) -> Self {
+        let revokes_all = match &error {
+            KeyFileError::Read { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            KeyFileError::Text { problem, .. } => *problem == KeyTextError::Empty,
+            _ => false,
+        };
+        Self { text: format!("{:#}", anyhow::Error::from(error)), revokes_all }
     }
 }
 
@@ -137,23 +185,35 @@ mod tests {
             (KeyArgs { key: Some(path.clone()) }, AssociationConfig::default());
         let mut gate = args.accept(&mut config).unwrap();
         let watched = gate.0.as_mut().unwrap();
-        assert!(watched.look().is_none());
+        assert!(matches!(watched.look(), Look::Nothing));
 
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{text}bob {KEY}\n")).unwrap();
-        let (keys, line) = watched.look().unwrap();
+        let Look::Changed(keys, line) = watched.look() else { panic!() };
         assert_eq!(keys.ids().count(), 2);
         assert!(line.ends_with("alice, bob"), "{line}");
-        assert!(watched.look().is_none());
+        assert!(matches!(watched.look(), Look::Confirmed(same) if same == keys));
+        assert!(matches!(watched.look(), Look::Nothing));
 
         std::fs::write(&path, "# revoked\n").unwrap();
-        let (keys, line) = watched.look().unwrap();
+        let Look::Changed(keys, line) = watched.look() else { panic!() };
         assert_eq!(keys.ids().count(), 0);
         assert!(line.contains("has no key") && line.contains("no peer is accepted"), "{line}");
-        assert!(watched.look().is_none(), "a change is reported once");
+        assert!(matches!(watched.look(), Look::Confirmed(none) if none.ids().count() == 0));
+        assert!(matches!(watched.look(), Look::Nothing), "a change is reported once");
+
+        // A mistake lets nobody in, and ends nothing. A file that is gone has no keys.
+        std::fs::write(&path, "alice 00\n").unwrap();
+        assert!(matches!(watched.look(), Look::Changed(nobody, _) if nobody.ids().count() == 0));
+        assert!(matches!(watched.look(), Look::Nothing));
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(watched.look(), Look::Changed(nobody, _) if nobody.ids().count() == 0));
+        assert!(matches!(watched.look(), Look::Confirmed(none) if none.ids().count() == 0));
+        KeyRing::create(&path, "carol").unwrap();
+        assert!(matches!(watched.look(), Look::Changed(..)));
 
         std::fs::write(&path, text).unwrap();
-        let (keys, line) = watched.look().unwrap();
+        let Look::Changed(keys, line) = watched.look() else { panic!() };
         assert_eq!(keys, config.shared_keys);
         assert!(line.ends_with("again: alice"), "{line}");
     }
@@ -173,7 +233,7 @@ mod tests {
         let peer = Peer::new(server.local_addresses(), server.port())
             .encapsulation_port(server.encapsulation_port());
         let client = bind(62).bind().unwrap();
-        let _connected = client.connect(&peer, near).await.unwrap();
+        let connected = client.connect(&peer, near).await.unwrap();
         let waiting = server.accept().await.unwrap();
         assert_eq!(gate.admit(&waiting), Ok(Some("alice".to_owned())));
 
@@ -182,6 +242,10 @@ mod tests {
         assert!(line.ends_with("again: bob"), "{line}");
         assert_eq!(gate.admit(&waiting), Err(REVOKED));
         assert_eq!(Gate(None).admit(&waiting), Ok(None));
+        // It ends at the next look.
+        let line = gate.changed(&server).await;
+        assert_eq!(line, "1 association whose key was revoked was aborted");
+        assert!(connected.closed().await.unwrap_err().to_string().contains(REVOKED));
     }
 
     #[test]

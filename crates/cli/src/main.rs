@@ -5,6 +5,7 @@ mod commands;
 mod completion;
 mod connecting;
 mod counts;
+mod crowding;
 mod doctor;
 mod failure;
 mod figure_args;

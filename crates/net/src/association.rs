@@ -384,8 +384,7 @@ impl Association {
     /// Bytes of user data that the peer has acknowledged or sent so far, over all paths. The value grows as long as the
     /// peer works: see [`IdleWatch`](crate::IdleWatch).
     pub fn progress_bytes(&self) -> u64 {
-        let paths = self.path_stats();
-        paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
+        self.shared.lock().progress_bytes()
     }
 
     /// Makes a path the primary path (`SCTP_PRIMARY_ADDR`), for policies that prefer it.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use crate::endpoint::Endpoint;
 use crate::error::BindError;
 use crate::lower_layer::LowerLayer;
 use crate::peer::ENCAPSULATION_PORT;
+use crate::places::{MakeWay, Places};
 use crate::probe::{ObservedAssociation, Observer, Observing};
 use crate::socket::{Binding, SharedSockets, Sockets};
 use crate::state::{Accepting, EndpointShared, EndpointState, Mailbox, Shards};
@@ -49,6 +50,7 @@ pub struct EndpointBuilder {
     tap: Tap,
     observing: Observing,
     accept_options: AcceptOptions,
+    make_way: Option<MakeWay>,
     shards: Option<usize>,
 }
 
@@ -153,6 +155,7 @@ impl EndpointBuilder {
             tap: Tap::default(),
             observing: Observing::default(),
             accept_options: AcceptOptions::default(),
+            make_way: None,
             shards: None,
         }
     }
@@ -324,6 +327,20 @@ impl EndpointBuilder {
         self
     }
 
+    /// Has idle and slow associations of peers make way for new ones while
+    /// [`max_associations`](EndpointConfig::max_associations) exist: a peer that would have been refused takes the place of the
+    /// slowest one, which is aborted and counted in `associations_replaced` of [`EndpointStats`](crate::EndpointStats). Default:
+    /// all stay, and new ones are refused.
+    ///
+    /// Peers that have authenticated themselves with a shared key always stay, and so do those whose messages wait to be
+    /// received, and associations that were initiated here. A new peer takes a place only when it has proved its address. From
+    /// three quarters of the associations on, the rates of all are watched.
+    #[must_use]
+    pub fn make_way(mut self, rule: impl Into<Option<MakeWay>>) -> Self {
+        self.make_way = rule.into();
+        self
+    }
+
     /// Binds a socket per local address, two for both carriers, and starts the driver as a task of the current tokio
     /// runtime.
     ///
@@ -400,6 +417,7 @@ impl EndpointBuilder {
     ) -> Arc<EndpointShared> {
         let mut config = EndpointConfig { listening: self.backlog.is_some(), ..config };
         config.further_ports.extend(self.further_ports);
+        let places = Places::new(self.make_way, config.max_associations);
         let clock = Clock::start();
         let mut context = Context::new(rng);
         let protocol = context.lend(clock.now(), |cx| make(config, cx));
@@ -407,6 +425,7 @@ impl EndpointBuilder {
             protocol,
             context,
             table: BTreeMap::new(),
+            places,
             accept_queue: VecDeque::new(),
             accepting: match self.backlog {
                 Some(_) => Accepting::Yes,
@@ -425,6 +444,7 @@ impl EndpointBuilder {
             observing: self.observing,
             accept_options: self.accept_options,
             state: Mutex::new(state),
+            places_are_scarce: AtomicBool::new(false),
             sockets: SharedSockets::new(sockets),
             rebinds: Mailbox::new(shards.front().bell()),
             shards,

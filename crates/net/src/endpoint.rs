@@ -23,7 +23,9 @@ use crate::error::{AssociationError, BindError, ConnectError};
 use crate::peer::Peer;
 use crate::probe::Initiator;
 use crate::route;
-use crate::state::{Accepting, EndpointShared, EndpointState, Handle, NOT_ACCEPTING, Rebind};
+use crate::state::{
+    Accepting, AssociationShared, EndpointShared, EndpointState, Handle, NOT_ACCEPTING, Rebind,
+};
 use crate::stats::EndpointStats;
 
 /// Further ports that are tried if the peer mistakes this host for another one with the same port.
@@ -316,9 +318,28 @@ impl Endpoint {
 
     /// Replaces the shared keys (RFC 4895) of future associations initiated by peers: those of
     /// [`EndpointConfig::association`](polypath_proto::config::EndpointConfig::association). Existing associations keep
-    /// theirs, including those that wait to be accepted.
+    /// theirs, including those that wait to be accepted; [`revoke_other_keys`](Self::revoke_other_keys) ends them.
     pub fn set_shared_keys(&self, keys: SharedKeys) {
         self.shared.state().protocol.set_shared_keys(keys);
+    }
+
+    /// Like [`set_shared_keys`](Self::set_shared_keys), and aborts, with `reason`, the associations initiated by peers whose key
+    /// is not among `keys` any more. Returns their number. Associations without authentication continue.
+    pub fn revoke_other_keys(&self, keys: &SharedKeys, reason: impl Into<Bytes>) -> usize {
+        let table: Vec<_> = {
+            let mut state = self.shared.state();
+            state.protocol.set_shared_keys(keys.clone());
+            let begun = state.table.values().filter(|it| it.initiator == Initiator::Peer);
+            begun.map(Arc::clone).collect()
+        };
+        let reason = reason.into();
+        let is_revoked = |it: &Arc<AssociationShared>| {
+            let inner = it.lock();
+            !inner.protocol.is_closed() && inner.protocol.has_key_beside(keys)
+        };
+        let revoked: Vec<_> = table.into_iter().filter(is_revoked).collect();
+        revoked.iter().for_each(|association| association.abort(&reason));
+        revoked.len()
     }
 
     /// Aborts all associations with `reason`, and accepts no further ones. Wait for [`idle`](Self::idle) before the
@@ -479,7 +500,6 @@ mod tests {
     use std::sync::Weak;
 
     use super::*;
-    use crate::state::AssociationShared;
 
     /// Endpoints and associations, to check whether they are freed.
     type Remains = (Vec<Weak<EndpointShared>>, Vec<Weak<AssociationShared>>);
@@ -506,6 +526,47 @@ mod tests {
             let remains = (endpoints.map(Arc::downgrade).to_vec(), associations.collect());
             (remains, server, vec![near, far, waiting])
         })
+    }
+
+    #[tokio::test]
+    async fn who_has_a_key_or_an_unread_message_makes_no_way() {
+        let key = |bytes: &[u8]| {
+            let mut config = AssociationConfig::default();
+            config.policies.authenticated_chunks = polypath_proto::config::AuthenticatedChunks::All;
+            config.shared_keys = match bytes {
+                [] => SharedKeys::new(),
+                key => SharedKeys::with_key(7, key).unwrap(),
+            };
+            config
+        };
+        for (config, stays) in [
+            (AssociationConfig::default(), false),
+            // Everybody has the empty key.
+            (key(&[]), false),
+            (key(b"a key of their own"), true),
+        ] {
+            let bind = |address: &str, association: AssociationConfig| {
+                let builder = Endpoint::builder([address.parse().unwrap()]).encapsulation_port(0);
+                let config = polypath_proto::config::EndpointConfig {
+                    association,
+                    ..polypath_proto::config::EndpointConfig::default()
+                };
+                builder.config(config).listen(1).bind().unwrap()
+            };
+            let (server, client) =
+                (bind("127.0.0.46", config.clone()), bind("127.0.0.47", config.clone()));
+            let peer = Peer::new(server.local_addresses(), server.port())
+                .encapsulation_port(server.encapsulation_port());
+            let near = client.connect(&peer, config).await.unwrap();
+            let far = server.accept().await.unwrap();
+            near.send(crate::Message::new(0, "first")).await.unwrap();
+            far.receive().await.unwrap().unwrap();
+            let seen = far.shared.lock().seen();
+            assert_eq!((seen.stays, seen.bytes), (stays, 5));
+            near.send(crate::Message::new(0, "second")).await.unwrap();
+            near.sender_dry().await.unwrap();
+            assert!(far.shared.lock().seen().stays);
+        }
     }
 
     #[test]

@@ -254,6 +254,7 @@ mod log;
 mod lower_layer;
 mod message;
 mod peer;
+mod places;
 mod port;
 mod probe;
 mod rebind;
@@ -281,6 +282,7 @@ pub use keys::{KeyFileError, KeyRing, KeyTextError};
 pub use lower_layer::{ChannelLayer, LowerLayer};
 pub use message::{Message, ReceivedMessage};
 pub use peer::{ENCAPSULATION_PORT, Peer};
+pub use places::MakeWay;
 pub use polypath_proto::config::{
     AssociationConfig, AssociationOptions, BUFFER_BYTES, EndpointConfig, ErrorDetection,
     Heartbeats, LongMessages, PathOptions, PathPairing, PmtuDiscovery, Policies, Preset,

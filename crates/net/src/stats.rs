@@ -36,6 +36,9 @@ pub struct EndpointStats {
     pub packets_overrun: u64,
     /// Associations refused because too many waited to be accepted.
     pub associations_refused: u64,
+    /// Associations aborted because all places were taken and another peer needed theirs
+    /// ([`EndpointBuilder::make_way`](crate::EndpointBuilder::make_way)).
+    pub associations_replaced: u64,
 }
 
 impl EndpointStats {
@@ -58,6 +61,7 @@ impl EndpointStats {
             packets_dropped: self.packets_dropped + other.packets_dropped,
             packets_overrun: self.packets_overrun + other.packets_overrun,
             associations_refused: self.associations_refused + other.associations_refused,
+            associations_replaced: self.associations_replaced + other.associations_replaced,
         }
     }
 }

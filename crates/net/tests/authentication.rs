@@ -63,6 +63,12 @@ fn ring(names: &[&str]) -> KeyRing {
     KeyRing::parse(&names.iter().map(line).collect::<String>()).unwrap()
 }
 
+fn accepting(names: &[&str]) -> AssociationConfig {
+    let mut config = impatient();
+    ring(names).authenticate_peers(&mut config);
+    config
+}
+
 fn holder(name: &str) -> AssociationConfig {
     let mut config = impatient();
     ring(&[name]).authenticate_with_first(&mut config);
@@ -72,9 +78,7 @@ fn holder(name: &str) -> AssociationConfig {
 #[tokio::test]
 async fn only_holders_of_keys_get_in_and_the_server_goes_on_serving_them() {
     let keys = ring(&["al", "bob", "carol"]);
-    let mut config = impatient();
-    keys.authenticate_peers(&mut config);
-    let server = server_with(&SERVER, config);
+    let server = server_with(&SERVER, accepting(&["al", "bob", "carol"]));
     let connects = async |config: AssociationConfig| {
         let client = client_on(&CLIENT);
         let near = client.connect(&peer_of(&server), config).await?;
@@ -112,7 +116,24 @@ async fn only_holders_of_keys_get_in_and_the_server_goes_on_serving_them() {
     server.set_shared_keys(ring(&["al", "carol"]).shared_keys());
     assert!(connects(holder("bob")).await.is_err());
     assert_eq!(connects(holder("al")).await.unwrap(), "al");
-    transfer(&Pair { server: server.clone(), client, near, far }, 300_000).await;
+    let pair = Pair { server: server.clone(), client, near, far };
+    transfer(&pair, 300_000).await;
+
+    // Unless it is said that they end. Those of others go on, and so do those that this side has begun.
+    let [other, to_bob] = [client_on(&CLIENT), server_with(&["127.0.0.5"], accepting(&["bob"]))];
+    let near = other.connect(&peer_of(&server), holder("al")).await.unwrap();
+    let far = server.accept().await.unwrap();
+    let others = Pair { server: server.clone(), client: other, near, far };
+    let ours = server.connect(&peer_of(&to_bob), holder("bob")).await.unwrap();
+    let left = ring(&["al"]).shared_keys();
+    assert_eq!(server.revoke_other_keys(&left, "the key was revoked"), 1);
+    let Err(AssociationError::AbortedByPeer(causes)) = pair.near.closed().await else { panic!() };
+    assert!(causes.ends_with(b"the key was revoked"), "{causes:?}");
+    assert!(matches!(pair.far.closed().await, Err(AssociationError::Aborted)));
+    assert!(connects(holder("bob")).await.is_err() && connects(holder("carol")).await.is_err());
+    transfer(&others, 300_000).await;
+    assert!(ours.try_send(Message::new(0, "still there")).is_ok());
+    assert_eq!(server.revoke_other_keys(&left, "again"), 0);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::output;
 #[command(after_help = "\
 A file has a line for each key: a name, a space, and 32 to 128 hexadecimal digits; # begins a comment. Only its owner
 may have access to it (chmod 600). Both sides need the key; the name may differ. A receiver accepts every key of its file
-and rereads the file when it changes: a key whose line was removed is no longer accepted. Keys authenticate the peer and protect data against changes. They do not encrypt: anybody on the path can read the data.
+and rereads the file when it changes: a key whose line was removed is no longer accepted, and its associations end. Keys authenticate the peer and protect data against changes. They do not encrypt: anybody on the path can read the data.
 
 Examples:
   polypath key new alice.key

@@ -12,6 +12,7 @@ use polypath_units::{BitRate, ByteCount};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::counts;
+use crate::crowding::CrowdingArgs;
 use crate::failure::{Failure, Outcome};
 use crate::hosts;
 use crate::keys::Gate;
@@ -97,9 +98,8 @@ struct ServerArgs {
     /// Maximum number of clients at a time; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = counts::within(1..=1000_u32))]
     max_clients: u32,
-    /// Maximum number of clients at a time from one address (of IPv6: one /64 network)
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = counts::within(1..=1000_u32))]
-    max_per_address: u32,
+    #[command(flatten)]
+    crowding: CrowdingArgs,
     /// Maximum memory for received data of all clients that waits to be read; near this limit,
     /// receive windows shrink and further clients are refused
     #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
@@ -213,10 +213,10 @@ fn serve_all(args: &ServerArgs) -> Outcome {
     };
     let qlog = args.qlog.of_server()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
+        let warning = gate.warning(&addresses, ANYBODY_MAY);
         let config = EndpointConfig {
             association,
             max_associations: args.max_clients,
-            max_associations_per_address: Some(args.max_per_address),
             max_buffered_bytes: Some(args.max_memory.as_bytes()),
             ..EndpointConfig::default()
         };
@@ -225,7 +225,8 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             .port(args.transport.port)
             .carriers(args.transport.carriers())
             .encapsulation_port(args.transport.encapsulation_port)
-            .config(config)
+            .config(args.crowding.limit(config, warning.is_some()))
+            .make_way(args.crowding.make_way())
             // Whoever has a place is accepted, however many come at once.
             .listen(args.max_clients as usize);
         let endpoint = runtime::bind(builder)?;
@@ -234,7 +235,7 @@ fn serve_all(args: &ServerArgs) -> Outcome {
             zoned::list(&addresses),
             args.transport.ports(endpoint.encapsulation_port())
         ));
-        if let Some(warning) = gate.warning(&addresses, ANYBODY_MAY) {
+        if let Some(warning) = warning {
             tell(format_args!("{warning}"));
         }
         let result = serve((&endpoint, gate), args, &reporter, interruption).await;

@@ -163,7 +163,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let progress = Progress::new(args.verbosity.verbosity())?;
     let qlog = args.qlog.of_server()?;
     let outcome = runtime::run(Threads::All, async |interruption| {
-        let config = args.shares.endpoint(association);
+        let config = args.shares.endpoint(association, warning.is_some());
         // Whoever has a place is accepted, however many come at once.
         let backlog = config.max_associations as usize;
         let builder = qlog
@@ -172,6 +172,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             .encapsulation_port(args.sctp.encapsulation_port)
             .carriers(args.sctp.carriers())
             .config(config)
+            .make_way(args.shares.crowding.make_way())
             .listen(backlog);
         let unusable = |error| Failure::Usage(anyhow!("--out {:#}", Error::from(error)));
         inbox.check().map_err(unusable)?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use polypath::config::NetworkLimit;
 use polypath::{
     AssociationConfig, BindError, Carriers, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Preset,
 };
@@ -16,6 +17,7 @@ use polypath_units::ByteCount;
 use tokio::net::UnixListener;
 
 use super::sockets::ServiceArgs;
+use crate::counts;
 use crate::failure::{Failure, Outcome};
 use crate::meter::numbers;
 use crate::runtime::{self, Threads};
@@ -26,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Memory that the machine is taken to have if it does not say.
 const MEMORY_IF_UNKNOWN: u64 = 4 << 30;
+
+/// Maximum number of associations of all programs together.
+const MAX_ASSOCIATIONS: u32 = 65_536;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -41,9 +46,29 @@ pub(crate) struct Args {
     /// Memory for data that programs have not read (default: a quarter of the machine's). Above half of it, receive windows shrink; near it, new associations are refused
     #[arg(long, value_name = "SIZE", value_parser = numbers::memory)]
     max_memory: Option<ByteCount>,
+    /// Maximum number of associations that peers at one address (of IPv6: one /64 network) have with all programs together
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = counts::within(1..=MAX_ASSOCIATIONS))]
+    max_per_address: u32,
+    /// The same for the addresses of one network: an IPv4 /24, an IPv6 /48
+    #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = counts::within(1..=MAX_ASSOCIATIONS))]
+    max_per_network: u32,
     /// Run in the background, detached from the terminal
     #[arg(long)]
     background: bool,
+}
+
+impl Args {
+    /// What the peers of all programs together may have.
+    fn limits(&self) -> EndpointConfig {
+        let memory = self.max_memory.map_or_else(default_memory, ByteCount::as_bytes);
+        EndpointConfig {
+            max_associations: MAX_ASSOCIATIONS,
+            max_associations_per_address: Some(self.max_per_address),
+            max_associations_per_network: Some(NetworkLimit::new(self.max_per_network)),
+            max_buffered_bytes: Some(memory),
+            ..EndpointConfig::default()
+        }
+    }
 }
 
 /// Serves.
@@ -67,10 +92,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     let path = args.service.path();
-    let memory = args.max_memory.map_or_else(default_memory, ByteCount::as_bytes);
+    let config = args.limits();
     let args = args.service;
     runtime::run(Threads::All, async move |interruption| {
-        let endpoint = soon(|| bind(args, memory)).await?;
+        let endpoint = soon(|| bind(args, &config)).await?;
         // What is there belongs to a service that has ended without a word.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path)
@@ -125,16 +150,14 @@ fn is_in_use(failure: &Failure) -> bool {
     )
 }
 
-/// An endpoint at all addresses of the host, with so many bytes for data that is not read.
-fn bind(args: ServiceArgs, memory: u64) -> Result<Endpoint, Failure> {
+/// An endpoint at all addresses of the host.
+fn bind(args: ServiceArgs, config: &EndpointConfig) -> Result<Endpoint, Failure> {
     let all = ["0.0.0.0", "::"].map(|any| any.parse().map_err(|_| anyhow!("{any}")));
     let [v4, v6] = all;
     let (v4, v6) = (v4?, v6?);
     let attempt = |addresses: Vec<std::net::IpAddr>| {
         let carriers = if args.raw { Carriers::Both } else { Carriers::Udp };
-        let config =
-            EndpointConfig { max_buffered_bytes: Some(memory), ..EndpointConfig::default() };
-        let builder = Endpoint::builder(addresses).config(config);
+        let builder = Endpoint::builder(addresses).config(config.clone());
         runtime::bind(builder.encapsulation_port(args.port()).carriers(carriers))
     };
     let bound = match attempt(vec![v4, v6]) {
@@ -196,6 +219,28 @@ mod tests {
     const UDP: ServiceArgs = ServiceArgs { local_encapsulation_port: None, raw: false };
 
     #[test]
+    fn no_peer_takes_all_associations_of_the_programs() {
+        #[derive(Debug, clap::Parser)]
+        struct Program {
+            #[command(flatten)]
+            args: Args,
+        }
+
+        let limits = |options: &[&str]| {
+            let words = [&["program"], options].concat();
+            <Program as clap::Parser>::try_parse_from(words).unwrap().args.limits()
+        };
+        let usual = limits(&[]);
+        let network = usual.max_associations_per_network.unwrap();
+        assert!(usual.max_associations_per_address.unwrap() < network.associations);
+        assert!(network.associations < usual.max_associations);
+        let few = limits(&["--max-per-address", "5", "--max-per-network", "9"]);
+        assert_eq!(few.max_associations_per_address, Some(5));
+        assert_eq!(few.max_associations_per_network, Some(NetworkLimit::new(9)));
+        assert_eq!(few.max_buffered_bytes, usual.max_buffered_bytes);
+    }
+
+    #[test]
     fn settings_are_read_line_by_line() {
         let text = "preset=rfc9260\nset=policies.rto.min=200 ms\npaths=all\nudp-port=9900\n";
         let settings = read_settings(text, UDP).unwrap();
@@ -242,7 +287,7 @@ mod tests {
         let other = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
         let port = other.local_addr().unwrap().port();
         let args = ServiceArgs { local_encapsulation_port: Some(port), raw: false };
-        let failure = bind(args, 1 << 20).map(drop).unwrap_err();
+        let failure = bind(args, &EndpointConfig::default()).map(drop).unwrap_err();
         assert!(is_in_use(&failure));
         let text = failure.to_string();
         assert!(text.contains(&port.to_string()) && text.contains("--local-enc"), "{text}");

@@ -7,6 +7,7 @@ use polypath_transfer::{Inbox, Incomplete, Quota};
 use polypath_units::ByteCount;
 
 use crate::counts;
+use crate::crowding::CrowdingArgs;
 use crate::meter::numbers;
 
 /// Default of `--max-bytes` for anybody.
@@ -25,9 +26,8 @@ pub(crate) struct SharesArgs {
     /// Maximum number of senders at a time; further ones are refused as busy
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = counts::within(1..=10_000_u32))]
     max_senders: u32,
-    /// Maximum number of senders at a time from one address (of IPv6: one /64 network)
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = counts::within(1..=10_000_u32))]
-    max_per_address: u32,
+    #[command(flatten)]
+    pub(crate) crowding: CrowdingArgs,
     /// Maximum memory for received data of all senders that waits to be written; near this limit,
     /// receive windows shrink and further senders are refused
     #[arg(long, value_name = "SIZE", default_value = "256 MiB", value_parser = numbers::memory)]
@@ -120,15 +120,15 @@ impl SharesArgs {
         }
     }
 
-    /// How many senders there may be at a time.
-    pub(crate) fn endpoint(&self, association: AssociationConfig) -> EndpointConfig {
-        EndpointConfig {
+    /// How many senders there may be at a time. `anybody` says whether they need no key.
+    pub(crate) fn endpoint(&self, association: AssociationConfig, anybody: bool) -> EndpointConfig {
+        let config = EndpointConfig {
             association,
             max_associations: self.max_senders,
-            max_associations_per_address: Some(self.max_per_address),
             max_buffered_bytes: Some(self.max_memory.as_bytes()),
             ..EndpointConfig::default()
-        }
+        };
+        self.crowding.limit(config, anybody)
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Receiver, polypath, run, stderr};
+use crate::support::{Receiver, content, polypath, run, stderr};
 
 /// Files with keys of these names, each made by `key new`.
 fn keys(of: &[&str]) -> (TempDir, Vec<PathBuf>) {
@@ -107,6 +107,36 @@ fn a_receiver_takes_files_of_those_with_a_key_only() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].clone())
         .collect();
     assert_eq!(named, ["alice", "bob", "bob"]);
+}
+
+#[test]
+fn associations_end_whose_key_is_revoked() {
+    let (place, files) = keys(&["alice", "bob"]);
+    let [alice, bob] = &files[..] else { unreachable!() };
+    let both = joined(place.path(), &[alice, bob]);
+    let mut receiver = Receiver::start("127.0.0.1", &["--key", text(&both)]);
+    // Each takes minutes.
+    let send = |receiver: &Receiver, name: &str, key: &PathBuf| {
+        let file = place.path().join(name);
+        fs::write(&file, content(4_000_000)).unwrap();
+        let mut sender = sender(receiver, &file, Some(key));
+        sender.args(["--limit-rate", "200 kbit/s", "--retry-for", "0"]);
+        sender.stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let from_alice = send(&receiver, "from-alice", alice);
+    receiver.hear_of("from-alice: ");
+    let mut from_bob = send(&receiver, "from-bob", bob);
+    receiver.hear_of("from-bob: ");
+    write_private(&both, &[bob]);
+    receiver.hear_of("1 association whose key was revoked was aborted");
+    let output = from_alice.wait_with_output().unwrap();
+    let told = stderr(&output);
+    assert!(!output.status.success() && told.contains("the key was revoked"), "{told}");
+    // The other one goes on until the file is empty.
+    assert!(from_bob.try_wait().unwrap().is_none());
+    fs::write(&both, "").unwrap();
+    receiver.hear_of("1 association whose key was revoked was aborted");
+    assert!(stderr(&from_bob.wait_with_output().unwrap()).contains("the key was revoked"));
 }
 
 #[test]

@@ -76,6 +76,17 @@ impl Receiver {
         assert!(line.contains(first) && line.contains(second), "{line}");
     }
 
+    /// Reads lines of standard error until one has this in it.
+    pub(crate) fn hear_of(&mut self, text: &str) {
+        let stderr = self.stderr.as_mut().expect("nobody else reads it");
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            let read = stderr.read_line(&mut line).expect("it speaks");
+            assert!(read > 0, "it ended without a word of {text}");
+        }
+    }
+
     /// Reads the rest of standard error in a thread, which gives it at its end.
     pub(crate) fn read_on(&mut self) -> JoinHandle<String> {
         let mut stderr = self.stderr.take().expect("nobody reads it yet");

@@ -37,19 +37,20 @@ use self::shard::Shard;
 use self::worker::Worker;
 use crate::error::AssociationError;
 use crate::socket::{Binding, Sockets};
-use crate::state::{EndpointShared, Inbox, Rebind};
+use crate::state::{EndpointShared, EndpointState, Inbox, Rebind};
 use crate::wildcard::Wildcard;
 
 /// Maximum number of receive calls on one socket before the others and the associations run.
 const RECEIVE_ROUNDS: usize = 4;
 
-/// Interval at which endpoints with addresses bound to interfaces check whether these are still the same.
+/// Interval at which endpoints check what nothing tells them: whether interfaces with addresses are still the same, which
+/// buffers are unused, and which associations make way while few places are left.
 const DEVICE_WATCH: Duration = Duration::from_secs(1);
 
 /// Why the driver was woken.
 enum Wake {
     Work,
-    /// Interfaces must be checked.
+    /// It is time to check what nothing tells.
     Watch,
     /// Links, addresses or routes of this host have changed.
     Network,
@@ -121,6 +122,7 @@ impl Driver {
                 Wake::Watch => {
                     self.inbound.trim();
                     self.follow_devices();
+                    self.look_at_places();
                 }
                 Wake::Network => {
                     self.follow_devices();
@@ -132,6 +134,25 @@ impl Driver {
             }
             // Lets users run on a runtime with a single thread.
             tokio::task::yield_now().await;
+        }
+    }
+
+    /// Finds out which associations make way, while few places are left.
+    fn look_at_places(&self) {
+        let shared = &self.shard.shared;
+        if !shared.places_are_scarce.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = shared.state();
+        let are_scarce = state.places.are_scarce(state.table.len());
+        shared.places_are_scarce.store(are_scarce, Ordering::Relaxed);
+        let EndpointState { protocol, places, table, accept_queue, .. } = &mut *state;
+        // Nobody is ended for one that cannot be accepted.
+        if are_scarce && accept_queue.len() < shared.backlog {
+            places.look(shared.clock.now(), |id| table.get(&id).map(|it| it.lock().seen()));
+            protocol.set_replaceable(places.replaceable());
+        } else {
+            protocol.set_replaceable([]);
         }
     }
 
@@ -152,9 +173,11 @@ impl Driver {
         self.shard.poll_writable(cx).map(|()| Wake::Work)
     }
 
-    /// Whether interfaces must be checked.
+    /// Whether something must be checked every second.
     fn is_watching(&self) -> bool {
-        self.inbound.has_spare() || local_addresses::has_devices(&self.shard.sockets)
+        self.inbound.has_spare()
+            || local_addresses::has_devices(&self.shard.sockets)
+            || self.shard.shared.places_are_scarce.load(Ordering::Relaxed)
     }
 
     fn is_finished(&self) -> bool {

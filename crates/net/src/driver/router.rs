@@ -1,6 +1,7 @@
 //! Passes received packets to their destination.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use polypath_proto::{
@@ -13,6 +14,11 @@ use crate::state::{
     Accepting, AssociationShared, EndpointShared, EndpointState, Handle, Inner, NOT_ACCEPTING,
 };
 use crate::stats::EndpointStats;
+
+/// Reason in the ABORT to peers whose places others have taken.
+const MADE_WAY: Bytes = Bytes::from_static(
+    b"all places are taken, and another peer needs this one, which was idle or slow",
+);
 
 /// The data needed to pass a packet to its association.
 pub(super) struct Router<'a> {
@@ -75,7 +81,10 @@ impl Router<'_> {
                     Collision::Drop(_) => self.stats.packets_dropped += 1,
                 }
             }
-            Route::New(id, association) => self.admit(id, association, early),
+            Route::New(id, association) => {
+                self.admit(id, association, early);
+                self.end_replaced();
+            }
             Route::Reply(transmit) => return Some(transmit),
             Route::Drop(_) => self.stats.packets_dropped += 1,
         }
@@ -89,6 +98,7 @@ impl Router<'_> {
         let chosen = self.shared.accept_options.apply(id, &mut protocol, &mut context);
         let association = self.shared.adopt(id, Initiator::Peer, protocol, context, early);
         self.state.table.insert(id, Arc::clone(&association));
+        self.note_place(&association);
         touch(0, self.touched, &association);
         let is_closed = self.state.closed;
         let is_stopped = self.state.accepting == Accepting::Stopped;
@@ -112,6 +122,31 @@ impl Router<'_> {
         };
         self.stats.associations_refused += 1;
         association.lock().call(self.now, |protocol, cx| protocol.abort(cx, &reason));
+    }
+
+    /// Takes note of an association that may have to make way one day.
+    fn note_place(&mut self, association: &AssociationShared) {
+        let EndpointState { places, table, .. } = &mut *self.state;
+        if !places.have_rule() {
+            return;
+        }
+        // The first path is that of the handshake.
+        if let Some(path) = association.lock().protocol.path_stats().first() {
+            places.add(association.id, path.remote, self.now);
+        }
+        if places.are_scarce(table.len()) {
+            self.shared.places_are_scarce.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the associations whose places others have taken.
+    fn end_replaced(&mut self) {
+        while let Some(id) = self.state.protocol.take_replaced() {
+            let Some(association) = self.state.table.get(&id) else { continue };
+            self.stats.associations_replaced += 1;
+            association.lock().call(self.now, |protocol, cx| protocol.abort(cx, &MADE_WAY));
+            touch(0, self.touched, association);
+        }
     }
 }
 

@@ -227,6 +227,7 @@ impl Shard {
         }
         if closed {
             state.table.remove(&association.id);
+            state.places.forget(association.id);
             drop(state);
             self.own().remove_association();
             self.shared.shards.front().wake();

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 use super::parse::is_name;
 use super::{KeyRing, KeyTextError};
@@ -99,7 +100,7 @@ impl KeyRing {
         let metadata = file.metadata().map_err(read)?;
         check_kind(path, &metadata)?;
         check_mode(path, &metadata)?;
-        let mut bytes = Vec::new();
+        let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_FILE_BYTES as usize + 1));
         file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(KeyFileError::TooLarge(path.to_owned()));
@@ -119,12 +120,19 @@ impl KeyRing {
         if !is_name(name) {
             return Err(KeyFileError::Name(name.to_owned()));
         }
-        let mut key = [0; NEW_KEY_BYTES];
-        getrandom::fill(&mut key).map_err(|_| KeyFileError::NoRandomness)?;
-        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        let text = format!(
-            "# Key of Polypath: anyone with this line is admitted. A receiver's file may have many keys, one per line.\n{name} {digits}\n"
+        let mut key = Zeroizing::new([0; NEW_KEY_BYTES]);
+        getrandom::fill(&mut *key).map_err(|_| KeyFileError::NoRandomness)?;
+        // With its capacity from the start: text that grows leaves a copy behind.
+        let mut text = Zeroizing::new(String::with_capacity(512));
+        text.push_str(
+            "# Key of Polypath: anyone with this line is admitted. A receiver's file may have many keys, one per line.\n",
         );
+        text.push_str(name);
+        text.push(' ');
+        for digit in key.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+            text.extend(char::from_digit(digit.into(), 16));
+        }
+        text.push('\n');
         let create = |source: io::Error| match source.kind() {
             io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
             _ => KeyFileError::Create { path: path.to_owned(), source },
@@ -201,6 +209,72 @@ mod tests {
             Err(KeyFileError::Name(_))
         ));
         assert!(!directory.path().join("x").exists());
+    }
+
+    /// Whether this process has bytes somewhere in its memory that differ from `inverse` in every bit. The stack is left out: what HMAC
+    /// leaves there is overwritten by what is called next.
+    #[cfg(target_os = "linux")]
+    fn has_in_memory(inverse: &[u8]) -> bool {
+        use std::io::{Seek, SeekFrom};
+
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let mut memory = File::open("/proc/self/mem").unwrap();
+        let mut page = vec![0; 1 << 16];
+        // What is read is overwritten by what is read next: it is found nowhere but at its place.
+        let first = !inverse[0];
+        maps.lines().filter(|line| line.contains(" rw-p ")).any(|line| {
+            let (range, _) = line.split_once(' ').unwrap();
+            let (from, to) = range.split_once('-').unwrap();
+            let [mut at, to] = [from, to].map(|it| u64::from_str_radix(it, 16).unwrap());
+            if (at..to).contains(&(std::ptr::from_ref(&first) as u64)) {
+                return false;
+            }
+            while at + inverse.len() as u64 <= to {
+                let wanted = page.len().min((to - at) as usize);
+                if memory.seek(SeekFrom::Start(at)).is_err() {
+                    return false;
+                }
+                let Ok(read) = memory.read(&mut page[..wanted]) else { return false };
+                let own = page.as_ptr() as u64;
+                let found = page[..read].windows(inverse.len()).enumerate().any(|(n, window)| {
+                    window[0] == first
+                        && window.iter().zip(inverse).all(|(byte, inverse)| *byte == !inverse)
+                        && !(own..own + page.len() as u64).contains(&(at + n as u64))
+                });
+                if found {
+                    return true;
+                }
+                at += (read.max(inverse.len()) + 1 - inverse.len()) as u64;
+            }
+            false
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_that_held_a_key_is_wiped() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys");
+        KeyRing::create(&path, "alice").unwrap();
+        let ring = KeyRing::read(&path).unwrap();
+        let [digits, key] = inverses(&ring);
+        assert!(has_in_memory(&key), "it is there as long as it is needed");
+        let shared = ring.shared_keys();
+        let copy = (ring.clone(), shared.clone());
+        drop((ring, shared));
+        assert!(has_in_memory(&key));
+        drop(copy);
+        assert!(!has_in_memory(&key), "a copy of the key is left");
+        assert!(!has_in_memory(&digits), "a copy of its digits is left");
+    }
+
+    /// The digits of the first key, and its bytes, with every bit inverted: the key itself is nowhere else.
+    #[cfg(target_os = "linux")]
+    fn inverses(ring: &KeyRing) -> [Vec<u8>; 2] {
+        let digit = |digit: u8| !b"0123456789abcdef"[usize::from(digit)];
+        let secret = &ring.0[0].secret;
+        let digits = secret.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+        [digits, secret.iter().map(|byte| !byte).collect()]
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use polypath_proto::config::{AssociationConfig, AuthenticatedChunks, SharedKeys};
 use sha2::Sha256;
+use zeroize::Zeroizing;
 
 pub use file::KeyFileError;
 pub use parse::KeyTextError;
@@ -29,7 +30,7 @@ const IDENTIFIED: &[u8] = b"polypath shared key identifier";
 /// plus 1. (0 is the identifier of the empty key if there is no other.) A file cannot have two keys with one
 /// identifier.
 ///
-/// `Debug` output and errors contain no keys.
+/// `Debug` output and errors contain no keys, and memory that held a key is wiped.
 ///
 /// ```
 /// use polypath::{AssociationConfig, KeyRing};
@@ -45,16 +46,19 @@ const IDENTIFIED: &[u8] = b"polypath shared key identifier";
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyRing(Vec<Key>);
 
+/// The bytes of a key, whose memory is wiped when it is dropped.
+type Secret = Zeroizing<Box<[u8]>>;
+
 /// A key of a ring.
 #[derive(Clone, PartialEq, Eq)]
 struct Key {
     name: String,
     id: u16,
-    secret: Box<[u8]>,
+    secret: Secret,
 }
 
 impl Key {
-    fn new(name: &str, secret: Box<[u8]>) -> Self {
+    fn new(name: &str, secret: Secret) -> Self {
         Self { name: name.to_owned(), id: identifier(&secret), secret }
     }
 }
@@ -103,7 +107,7 @@ fn authenticate(config: &mut AssociationConfig, keys: &SharedKeys) {
 
 /// The limits of a ring are within those of `SharedKeys`; if one were exceeded, no peer would be accepted.
 fn shared<'k>(keys: impl Iterator<Item = &'k Key>) -> SharedKeys {
-    let keys = keys.map(|key| (key.id, &*key.secret));
+    let keys = keys.map(|key| (key.id, &**key.secret));
     SharedKeys::one_per_peer(keys).or_else(|_| SharedKeys::one_per_peer([])).unwrap_or_default()
 }
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{Key, KeyRing, MAX_KEYS};
+use super::{Key, KeyRing, MAX_KEYS, Secret};
 
 /// Shortest key in bytes.
 const MIN_BYTES: usize = 16;
@@ -99,7 +99,7 @@ fn read(line: usize, written: &str) -> Result<Key, KeyTextError> {
     }
     let secret = bytes(digits).ok_or(KeyTextError::Digits(line))?;
     match secret.len() {
-        MIN_BYTES..=MAX_BYTES => Ok(Key::new(name, secret.into())),
+        MIN_BYTES..=MAX_BYTES => Ok(Key::new(name, secret)),
         bytes => Err(KeyTextError::Length { line, bytes }),
     }
 }
@@ -110,11 +110,15 @@ pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(allowed)
 }
 
-fn bytes(digits: &str) -> Option<Vec<u8>> {
+fn bytes(digits: &str) -> Option<Secret> {
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    let byte = |&[high, low]: &[u8; 2]| u8::try_from(digit(high)? * 16 + digit(low)?).ok();
-    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+    // In place: a vector that grows leaves a copy behind.
+    let mut secret = Secret::new(vec![0; pairs.len()].into());
+    for (byte, &[high, low]) in secret.iter_mut().zip(pairs) {
+        *byte = u8::try_from(digit(high)? * 16 + digit(low)?).ok()?;
+    }
+    rest.is_empty().then_some(secret)
 }
 
 /// The part in which two keys must differ and do not.

@@ -15,6 +15,7 @@ use super::mailbox::Mailbox;
 use crate::clock::{Clock, Context};
 use crate::lock::lock;
 use crate::log::Log;
+use crate::probe::Initiator;
 
 /// Associations that may have output, for the shard that drives them.
 pub(crate) type Touched = Mailbox<Vec<Arc<AssociationShared>>>;
@@ -23,6 +24,7 @@ pub(crate) type Touched = Mailbox<Vec<Arc<AssociationShared>>>;
 #[derive(Debug)]
 pub(crate) struct AssociationShared {
     pub(crate) id: AssociationId,
+    pub(crate) initiator: Initiator,
     pub(crate) clock: Clock,
     pub(crate) log: Log,
     /// Index of the shard that drives it.
@@ -51,7 +53,7 @@ pub(crate) struct AssociationShared {
 impl AssociationShared {
     /// An association driven by the shard with this index and list.
     pub(super) fn new(
-        id: AssociationId,
+        (id, initiator): (AssociationId, Initiator),
         clock: Clock,
         log: Log,
         (shard, mailbox): (usize, Arc<Touched>),
@@ -60,6 +62,7 @@ impl AssociationShared {
     ) -> Arc<Self> {
         Arc::new(Self {
             id,
+            initiator,
             clock,
             log,
             shard,

@@ -1,7 +1,7 @@
 //! The state of an endpoint that its handles and its driver share.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use crate::carriers::Carriers;
 use crate::clock::{Clock, Context};
 use crate::lock::lock;
 use crate::log::Log;
+use crate::places::Places;
 use crate::probe::{Initiator, ObservedAssociation, Observing, Probes};
 use crate::socket::SharedSockets;
 use crate::tap::Tap;
@@ -37,6 +38,8 @@ pub(crate) struct EndpointShared {
     pub(crate) observing: Observing,
     pub(crate) accept_options: AcceptOptions,
     pub(crate) state: Mutex<EndpointState>,
+    /// Whether associations must be watched, because some may have to make way.
+    pub(crate) places_are_scarce: AtomicBool,
     pub(crate) sockets: SharedSockets,
     /// The tasks that drive the associations; the first one has the sockets, too.
     pub(crate) shards: Shards,
@@ -56,6 +59,7 @@ pub(crate) struct EndpointState {
     pub(crate) protocol: polypath_proto::Endpoint,
     pub(crate) context: Context,
     pub(crate) table: BTreeMap<AssociationId, Arc<AssociationShared>>,
+    pub(crate) places: Places,
     pub(crate) accept_queue: VecDeque<Handle>,
     pub(crate) accepting: Accepting,
     /// Ports beside that of the endpoint.
@@ -125,6 +129,6 @@ impl EndpointShared {
         *context.probes() = Probes::new(user, log.probe());
         early.hand_over(context.probes());
         let shard = self.shards.choose();
-        AssociationShared::new(id, self.clock, log, shard, protocol, context)
+        AssociationShared::new((id, initiator), self.clock, log, shard, protocol, context)
     }
 }

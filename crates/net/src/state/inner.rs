@@ -14,6 +14,7 @@ use tokio::sync::broadcast;
 use crate::clock::Context;
 use crate::error::{AssociationError, SendError, TryReceiveError};
 use crate::message::Message;
+use crate::places::Seen;
 use crate::route;
 use crate::socket::{Meaning, SharedSockets};
 
@@ -100,6 +101,18 @@ impl Inner {
             None if self.protocol.is_established() => Phase::Open,
             None => Phase::Pending,
         }
+    }
+
+    /// The association as the rule sees it by which some make way for others.
+    pub(crate) fn seen(&self) -> Seen {
+        let stays = self.protocol.peer_has_key() || self.protocol.has_unread();
+        Seen { bytes: self.progress_bytes(), stays }
+    }
+
+    /// Bytes of user data that the peer has acknowledged or sent.
+    pub(crate) fn progress_bytes(&self) -> u64 {
+        let paths = self.protocol.path_stats();
+        paths.iter().map(|path| path.data_bytes_acked + path.data_bytes_received).sum()
     }
 
     /// Passes what has happened to the subscribers, and keeps it for the driver. Must be called under the same lock as a

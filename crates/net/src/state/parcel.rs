@@ -141,6 +141,7 @@ mod tests {
     use super::*;
     use crate::clock::{Clock, Context, secure_rng};
     use crate::log::Log;
+    use crate::probe::Initiator;
     use crate::state::Mailbox;
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
@@ -160,6 +161,7 @@ mod tests {
             let (id, protocol) = begun.unwrap();
             let mailbox = Arc::new(Mailbox::new(&bell));
             let log = Log::begin(id, &protocol);
+            let id = (id, Initiator::Local);
             AssociationShared::new(id, clock, log, (0, mailbox), protocol, context.fork())
         })
     }

@@ -142,6 +142,22 @@ impl Association {
         self.auth.as_ref()?.of_peer.last().copied()
     }
 
+    /// Whether the peer has authenticated a packet with a shared key, and not with the empty one, which everybody has.
+    pub fn peer_has_key(&self) -> bool {
+        let key = |id| self.auth.as_ref().and_then(|auth| auth.keys.get(id));
+        self.peer_key().and_then(key).is_some_and(|key| !key.is_empty())
+    }
+
+    /// Whether the peer authenticates its packets with a key that is not among `keys`, with the same identifier. `false` without
+    /// authentication.
+    pub fn has_key_beside(&self, keys: &SharedKeys) -> bool {
+        let Some(auth) = self.auth.as_ref().filter(|auth| auth.session.is_some()) else {
+            return false;
+        };
+        let id = self.peer_key().unwrap_or_else(|| auth.keys.active());
+        auth.keys.get(id) != keys.get(id)
+    }
+
     fn change_keys(
         &mut self,
         change: impl FnOnce(&mut SharedKeys) -> Result<(), KeyError>,

@@ -48,6 +48,11 @@ impl Association {
         None
     }
 
+    /// Whether messages wait for the user, of claimed streams or others.
+    pub fn has_unread(&self) -> bool {
+        self.state.receiver().is_some_and(Receiver::has_messages)
+    }
+
     // Not inlined, so that the message is moved only once, to its destination.
     #[inline(never)]
     fn receive_first(&mut self) -> Option<ReceivedMessage> {

@@ -7,7 +7,7 @@ use super::TrafficMarks;
 use crate::Duration;
 
 use super::plug_in::{CustomCongestion, CustomScheduler};
-use super::{AddressReconfiguration, MissingReports, Policies, Preset, SharedKeys};
+use super::{AddressReconfiguration, MissingReports, NetworkLimit, Policies, Preset, SharedKeys};
 
 /// Which pairs of a local and a remote address become paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -386,6 +386,9 @@ pub struct EndpointConfig {
     /// addresses, the first 64 bits count. An INIT beyond it is answered with ABORT, with the reason. `None`:
     /// unlimited.
     pub max_associations_per_address: Option<u32>,
+    /// The same for all addresses of a network together, so that a peer with many addresses does not take every place.
+    /// `None`: unlimited.
+    pub max_associations_per_network: Option<NetworkLimit>,
     /// Maximum number of bytes in the receive buffers of all associations that peers initiated, counted as the memory
     /// that the data occupies. From half of it, each association is limited to a share: the receive windows of those
     /// above it shrink, and DATA beyond is dropped until the program reads. Near the limit, further associations are
@@ -416,6 +419,7 @@ impl Default for EndpointConfig {
             cookie_secret_life: Duration::from_secs(3600),
             max_associations: 65_536,
             max_associations_per_address: None,
+            max_associations_per_network: None,
             max_buffered_bytes: None,
             max_out_of_the_blue_answers_per_s: 100,
             association: AssociationConfig::default(),

@@ -3,6 +3,7 @@
 mod association;
 mod buffer_size;
 mod check;
+mod network_limit;
 mod options;
 pub(crate) mod plug_in;
 mod policies;
@@ -18,6 +19,7 @@ pub use association::{
 };
 pub(crate) use buffer_size::BufferBounds;
 pub use check::ConfigError;
+pub use network_limit::NetworkLimit;
 pub use options::{AssociationOptions, Heartbeats, PathOptions, PathOptionsError};
 pub use policies::*;
 pub use presets::Preset;

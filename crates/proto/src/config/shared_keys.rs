@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
+use zeroize::Zeroizing;
+
 use crate::KeyError;
 
 /// Longest key in bytes.
@@ -19,15 +21,18 @@ pub(crate) const MAX_KEYS: usize = 32;
 ///
 /// A side with many peers that have keys of their own uses [`one_per_peer`](Self::one_per_peer).
 ///
-/// Its `Debug` shows no key.
+/// Its `Debug` shows no key, and memory that held a key is wiped.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct SharedKeys {
-    keys: Vec<(u16, Box<[u8]>)>,
+    keys: Vec<(u16, KeyBytes)>,
     /// Keys that must not authenticate sent chunks any more.
     deactivated: Vec<u16>,
     active: u16,
     choice: Choice,
 }
+
+/// A key, whose memory is wiped when it is dropped.
+type KeyBytes = Zeroizing<Box<[u8]>>;
 
 /// Which side selects the active key.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -89,11 +94,11 @@ impl SharedKeys {
         }
         self.deactivated.retain(|known| *known != id);
         if let Some((_, known)) = self.keys.iter_mut().find(|(known, _)| *known == id) {
-            *known = key.into();
+            *known = KeyBytes::new(key.into());
         } else if self.keys.len() >= MAX_KEYS {
             return Err(KeyError::TooMany);
         } else {
-            self.keys.push((id, key.into()));
+            self.keys.push((id, KeyBytes::new(key.into())));
         }
         Ok(())
     }
@@ -178,7 +183,7 @@ impl SharedKeys {
     /// own time.
     pub(crate) fn keep_empty(&mut self) {
         if self.keys.is_empty() && self.choice == Choice::Own && self.active == 0 {
-            self.keys.push((0, [].into()));
+            self.keys.push((0, KeyBytes::default()));
         }
     }
 

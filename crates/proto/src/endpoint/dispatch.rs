@@ -1,6 +1,5 @@
 //! The destination of each packet (RFC 9260 sections 5.1, 8.4 and 8.5).
 
-use alloc::format;
 use core::net::IpAddr;
 
 use polypath_wire::{Abort, Cause, Causes, Chunk, chunk_type};
@@ -146,10 +145,9 @@ impl Endpoint {
     ) -> Option<Causes<'static>> {
         if !self.is_listening(local_port, local) {
             Some(Causes::empty())
-        } else if let Some(limit) = self.origins.exhausted(address) {
-            let reason = format!("at most {limit} associations at a time from one address");
+        } else if let Some(reason) = self.origins.exhausted(address) {
             Some(Causes::build([Cause::UserInitiatedAbort(reason.as_bytes())]))
-        } else if !self.limits.has_room(self.table.len())
+        } else if !(self.has_place() || self.departures.is_possible())
             || self.budget.as_ref().is_some_and(|budget| !budget.has_room())
         {
             Some(Causes::build([Cause::OutOfResource]))

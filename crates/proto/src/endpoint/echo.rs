@@ -46,6 +46,9 @@ impl Endpoint {
                 // Who got the cookie is at the first address. Packets may carry any other one as their source.
                 let proved = peer_addresses.first().copied().unwrap_or(received.remote);
                 let addresses = (&[proved][..], &peer_addresses[..]);
+                if !self.has_place() {
+                    self.departures.choose();
+                }
                 let id = self.table.insert(*local_tag, ports, addresses, *encapsulation);
                 self.origins.add(id, proved);
                 let config = SharedConfig::clone(self.accepted_at(ports.local));

@@ -3,6 +3,7 @@
 mod amplification;
 mod collision;
 pub(crate) mod cookie;
+mod departures;
 mod dispatch;
 mod echo;
 mod init;
@@ -28,6 +29,7 @@ use crate::{
     Notice, Received,
 };
 use cookie::CookieSecrets;
+use departures::Departures;
 use limits::EndpointLimits;
 use origins::Origins;
 use ports::BoundPorts;
@@ -64,6 +66,7 @@ pub struct Endpoint {
     secrets: CookieSecrets,
     limits: EndpointLimits,
     origins: Origins,
+    departures: Departures,
     /// Memory of the associations that peers began, if it is limited.
     budget: Option<SharedBudget>,
     dropped: [u64; DropReason::COUNT],
@@ -86,7 +89,8 @@ impl Endpoint {
             CookieSecrets::new(config.cookie_secret_life, max_cookie_life, cx.now, cx.rng);
         Self {
             limits: EndpointLimits::new(&config, cx.now),
-            origins: Origins::new(config.max_associations_per_address),
+            origins: Origins::new(&config),
+            departures: Departures::default(),
             budget: config.max_buffered_bytes.map(|bytes| SharedBudget::new(Budget::new(bytes))),
             accepted: config.association.clone().shared(),
             config,
@@ -289,6 +293,20 @@ impl Endpoint {
         self.config.listening = true;
     }
 
+    /// Sets the associations that make way while [`max_associations`](EndpointConfig::max_associations) exist: each new one of a
+    /// peer takes the place of one of them, the first one first, instead of being refused. The driver should name associations
+    /// whose peers make no use of them, and none that it cannot end.
+    ///
+    /// [`take_replaced`](Self::take_replaced) has those whose places were taken.
+    pub fn set_replaceable(&mut self, ids: impl IntoIterator<Item = AssociationId>) {
+        self.departures.set(ids);
+    }
+
+    /// The next association whose place another one has taken: the driver aborts it. Ask after each [`Route::New`].
+    pub fn take_replaced(&mut self) -> Option<AssociationId> {
+        self.departures.next()
+    }
+
     /// Replaces the shared keys of associations that peers begin from now on
     /// ([`shared_keys`](AssociationConfig::shared_keys)). Those that exist keep theirs.
     pub fn set_shared_keys(&mut self, keys: SharedKeys) {
@@ -332,6 +350,7 @@ impl Endpoint {
             Notice::TakesAddressChanges => self.table.take_address_changes(id),
             Notice::Closed => {
                 self.origins.remove(id);
+                self.departures.remove(id);
                 if let Some(tag) = self.table.remove(id) {
                     self.spent.add(tag);
                 }
@@ -378,6 +397,11 @@ impl Endpoint {
     /// Packets dropped for this reason so far.
     pub fn dropped(&self, reason: DropReason) -> u64 {
         self.dropped[reason as usize]
+    }
+
+    /// Whether one more association may begin without the end of another one.
+    fn has_place(&self) -> bool {
+        self.limits.has_room(self.table.len().saturating_sub(self.departures.count()))
     }
 
     /// Whether it is an SCTP port of this endpoint.
@@ -463,7 +487,7 @@ impl Endpoint {
         if peer.iter().any(|peer| is_known(peer).is_some()) {
             return Err(ConnectError::AlreadyConnected);
         }
-        if !self.limits.has_room(self.table.len()) {
+        if !self.has_place() {
             return Err(ConnectError::TooManyAssociations);
         }
         // Of any family: the peer may have more addresses than those named (RFC 9260 section 5.1.2).

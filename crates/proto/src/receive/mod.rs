@@ -501,6 +501,11 @@ impl Receiver {
         self.reassembly.has_unclaimed()
     }
 
+    /// Whether there is a message of any stream.
+    pub fn has_messages(&self) -> bool {
+        self.reassembly.has_messages()
+    }
+
     /// Whether a SACK must go out now.
     pub fn sack_is_due(&self) -> bool {
         self.acks.is_due()

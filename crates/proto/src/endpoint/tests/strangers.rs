@@ -4,6 +4,7 @@ use polypath_wire::{Abort, Cause, Causes, Raw};
 
 use super::*;
 use crate::Association;
+use crate::config::NetworkLimit;
 
 /// An association of a peer at `source` that lists these addresses, from the peer's SCTP port `port`.
 fn associated(
@@ -138,6 +139,68 @@ fn a_peer_at_one_address_gets_so_many_associations() {
     associated(&mut world, (VICTIM, 5), "");
     world.endpoint.on_notice(ids[0], Notice::Closed);
     associated(&mut world, (ATTACKER, 6), "");
+}
+
+#[test]
+fn peers_of_one_network_get_so_many_associations() {
+    let config = EndpointConfig {
+        listening: true,
+        max_associations_per_network: Some(NetworkLimit::new(3)),
+        ..Default::default()
+    };
+    let mut world = World::new(config);
+    let late = echo_of(&mut world, ("203.0.113.99", 1), "");
+    let ids = [1, 2, 3]
+        .map(|host| associated(&mut world, (&std::format!("203.0.113.{host}"), PEER_PORT), "").0);
+    let causes = Causes::build([Cause::UserInitiatedAbort(
+        b"at most 3 associations at a time from one network",
+    )]);
+    let refusal = (99, Chunk::Abort(Abort { reflected_tag: false, causes }));
+    assert_eq!(world.answer_chunk(&init_of(("203.0.113.4", PEER_PORT), "")), refusal);
+    assert_eq!(world.answer_chunk(&late), refusal);
+    // Neighbours are served, and so is the network when it has a place again.
+    associated(&mut world, ("203.0.112.1", PEER_PORT), "");
+    world.endpoint.on_notice(ids[1], Notice::Closed);
+    associated(&mut world, ("203.0.113.5", PEER_PORT), "");
+}
+
+#[test]
+fn while_all_places_are_taken_those_that_may_be_replaced_make_way() {
+    let config = EndpointConfig { listening: true, max_associations: 3, ..Default::default() };
+    let mut world = World::new(config);
+    let out_of_resource = || {
+        let causes = Causes::build([Cause::OutOfResource]);
+        (99, Chunk::Abort(Abort { reflected_tag: false, causes }))
+    };
+    let [first, second, third] =
+        [1, 2, 3].map(|port| associated(&mut world, (ATTACKER, port), "").0);
+    assert_eq!(world.answer_chunk(&init_of((VICTIM, 1), "")), out_of_resource());
+    world.endpoint.set_replaceable([second, first]);
+    // An INIT, whose source may be forged, ends nothing.
+    let echoes = [1, 2, 3].map(|port| echo_of(&mut world, (VICTIM, port), ""));
+    assert_eq!(world.endpoint.take_replaced(), None);
+    for (echo, replaced) in echoes.iter().zip([second, first]) {
+        let Route::New(id, _) = world.handle(echo) else { panic!("refused") };
+        assert_eq!(world.endpoint.take_replaced(), Some(replaced));
+        assert_eq!(world.endpoint.take_replaced(), None);
+        assert_ne!(id, replaced);
+    }
+    // Nobody else may be replaced, and those that are leaving are so only once.
+    assert_eq!(world.associations(), 5);
+    assert_eq!(world.answer_chunk(&echoes[2]), out_of_resource());
+    world.endpoint.set_replaceable([first, second]);
+    assert_eq!(world.answer_chunk(&echoes[2]), out_of_resource());
+    // Who leaves gives no place twice.
+    for gone in [first, second] {
+        world.endpoint.on_notice(gone, Notice::Closed);
+        assert_eq!(world.answer_chunk(&echoes[2]), out_of_resource());
+    }
+    // Who has ended by itself makes no way, and its place is taken first.
+    world.endpoint.set_replaceable([third]);
+    world.endpoint.on_notice(third, Notice::Closed);
+    assert!(matches!(world.handle(&echoes[2]), Route::New(..)));
+    assert_eq!(world.endpoint.take_replaced(), None);
+    assert_eq!(world.answer_chunk(&init_of((VICTIM, 9), "")), out_of_resource());
 }
 
 #[test]

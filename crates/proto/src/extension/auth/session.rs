@@ -7,6 +7,7 @@ use core::fmt;
 use bytes::BytesMut;
 use polypath_wire::{Auth, Chunk, ChunkList, Raw, chunk_type};
 use smallvec::SmallVec;
+use zeroize::Zeroizing;
 
 use super::mac::{Code, HmacAlgorithm, MAX_CODE};
 use super::{AuthOffer, AuthPair};
@@ -300,7 +301,10 @@ impl Session {
     /// The association shared key (section 6.1).
     #[cold]
     fn make_ready(&mut self, keys: &SharedKeys, id: u16, algorithm: HmacAlgorithm) -> Option<Code> {
-        let mut key = keys.get(id)?.to_vec();
+        let shared = keys.get(id)?;
+        // With its capacity from the start: a vector that grows leaves a copy behind.
+        let mut key = Zeroizing::new(Vec::with_capacity(shared.len() + self.vectors.len()));
+        key.extend_from_slice(shared);
         key.extend_from_slice(&self.vectors);
         let code = Code::new(algorithm, &key)?;
         self.ready.push(Ready { id, algorithm, code: code.clone() });

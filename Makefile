@@ -118,8 +118,8 @@ test-docs: docs ## the site in Chromium: navigation, search, phone width, dark; 
 install-capi: ## library, header and polypath.pc of the sockets API for C programs, and `polypath`, below PREFIX (/usr/local); DESTDIR for packages
 	scripts/install_capi.sh
 
-.PHONY: release-check deb static image targets sbom
-release-check: setup-rust deb static image targets sbom ## all of a release: Debian packages, static program, image, other systems, SBOM; then crates and wheel from their packages alone, and the MSRV; an hour
+.PHONY: release-check deb static image targets sbom semver advisories
+release-check: setup-rust semver advisories deb static image targets sbom ## all of a release: interfaces, advisories, Debian packages, static program, image, other systems, SBOM; then crates and wheel from their packages alone, and the MSRV; an hour
 	scripts/check_packages.py
 	tests/python/run.sh wheel
 
@@ -137,6 +137,12 @@ targets: setup-rust ## whether the program compiles for arm64, macOS and Windows
 
 sbom: setup-rust setup-release ## the software bill of materials (CycloneDX), in target/dist
 	scripts/make_sbom.sh
+
+semver: setup-rust ## whether the libraries keep the interfaces of the last release, or have a version that says so
+	scripts/check_semver.sh
+
+advisories: setup-rust setup-lint ## whether RustSec has an advisory about a crate of Cargo.lock, or one was yanked
+	scripts/check_advisories.sh
 
 .PHONY: bench bench-net
 bench: setup-rust ## benchmarks: a table, and target/bench.json

@@ -34,6 +34,12 @@ BANNED = [
     (r"rooms of the house|the house and its rooms", "workspace layout, modules"),
     (r"may come of", "name what happens"),
     (r"waits for nobody|waits for somebody", "head-of-line blocking"),
+    (r"who may know whom", "dependencies"),
+    (r"the way of a message", "data flow"),
+    (r"booked", "reserved, outstanding"),
+    (r"who is asked|asks? on", "name the party; keeps probing"),
+    (r"does not succeed", "fails"),
+    (r"something happened that", "name what happened"),
 ]
 PATTERNS = [(re.compile(rf"\b(?:{banned})\b", re.IGNORECASE), better) for banned, better in BANNED]
 

@@ -9,6 +9,7 @@
 #   browser  Chromium, to open reports
 #   matplotlib  matplotlib for python3, to run the scripts beside figures
 #   slurm    a local Slurm
+#   advisories  the advisory database of RustSec
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

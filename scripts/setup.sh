@@ -12,6 +12,7 @@
 #   fuzz      cargo-fuzz, a C++ compiler
 #   docs      mdbook
 #   release   cargo-cyclonedx
+#   semver    cargo-semver-checks
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/lib.sh
@@ -20,6 +21,7 @@ CARGO_DENY=0.20.2
 CARGO_FUZZ=0.13.2
 MDBOOK=0.5.4
 CARGO_CYCLONEDX=0.5.9
+CARGO_SEMVER_CHECKS=0.49.0
 APT_UPDATED=
 
 as_root() {
@@ -187,7 +189,12 @@ release() {
     cargo_tool cyclonedx "$CARGO_CYCLONEDX"
 }
 
-[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|python|interop|fuzz|docs|release ..."
+semver() {
+    rust
+    cargo_tool semver-checks "$CARGO_SEMVER_CHECKS"
+}
+
+[[ $# -gt 0 ]] || die "usage: scripts/setup.sh rust|lint|test|python|interop|fuzz|docs|release|semver ..."
 for group in "$@"; do
     case $group in
         rust) rust ;;
@@ -198,6 +205,7 @@ for group in "$@"; do
         fuzz) fuzz ;;
         docs) docs ;;
         release) release ;;
-        *) die "scripts/setup.sh knows rust, lint, test, python, interop, fuzz, docs and release, not $group" ;;
+        semver) semver ;;
+        *) die "scripts/setup.sh knows rust, lint, test, python, interop, fuzz, docs, release and semver, not $group" ;;
     esac
 done

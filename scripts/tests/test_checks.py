@@ -13,6 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import book_pages
 import check_book
 import check_house
 import check_layers
@@ -362,6 +363,39 @@ class Standards(unittest.TestCase):
         self.assertEqual(self.faults(*rows, api=names), "")
         for name in ("Options::rtt", "Option::rto", "status"):
             self.assertIn(f"no source defines `{name}`", self.faults(*rows, api=f"`{name}`"))
+
+
+class BookPages(unittest.TestCase):
+    """What the book has from outside of docs/."""
+
+    def test_links_lead_to_pages_or_to_the_repository(self) -> None:
+        for folder, link, expected in [
+            ("docs", "qlog.md#packets", "qlog.md#packets"),
+            ("docs", "images/demo.svg", "images/demo.svg"),
+            ("docs", "../CHANGELOG.md", f"{book_pages.REPOSITORY}CHANGELOG.md"),
+            ("docs", "../papers/key/README.md", "paper-key.md"),
+            ("papers/key", "../../docs/ns2.md#rules", "ns2.md#rules"),
+            ("papers/key", "fig2.toml", f"{book_pages.REPOSITORY}papers/key/fig2.toml"),
+            ("docs", "#part", "#part"),
+            ("docs", "https://example.org/a.md", "https://example.org/a.md"),
+        ]:
+            self.assertEqual(book_pages.with_links(folder, f"a [b]({link})."), f"a [b]({expected}).")
+
+    def test_a_paper_is_a_page_below_that_of_papers(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            paper = Path(folder) / "key"
+            paper.mkdir()
+            (paper / "README.md").write_text("# Title\n\nText.\n", encoding="utf-8")
+            statements = [("key-1-1", "a | b"), ("key-1-2", "c")]
+            text = "".join(f'[[statements]]\nid = "{id}"\nfigure = "1"\nstatement = "{it}"\n' for id, it in statements)
+            (paper / "expected.toml").write_text(f'paper = "key"\n{text}', encoding="utf-8")
+            (paper / "verdicts.csv").write_text("id,verdict\nkey-1-1,holds\n", encoding="utf-8")
+            above = {"name": "Papers", "content": "", "number": [4], "sub_items": [], "path": "papers.md", "parent_names": ["Book"]}
+            book_pages.rewrite([{"Chapter": above}], Path(folder))
+        [page] = [item["Chapter"] for item in above["sub_items"]]
+        self.assertEqual((page["name"], page["path"], page["number"]), ("Title", "paper-key.md", [4, 1]))
+        self.assertEqual(page["parent_names"], ["Book", "Papers"])
+        self.assertIn("| `1-1` a \\| b | holds |\n| `1-2` c | not run |", page["content"])
 
 
 class Words(unittest.TestCase):

@@ -1,7 +1,8 @@
 //! Help texts that wrap once, at the width of the terminal.
 
-use clap::Command;
 use clap::builder::StyledStr;
+use clap::{Arg, Command};
+use polypath_units::{BitRate, ByteCount, Duration, Fraction, Frequency};
 
 use crate::table::Width;
 
@@ -45,13 +46,16 @@ fn fitted_to(command: Command, columns: usize) -> Command {
             StyledStr::from(lines.join("\n"))
         })
     };
+    let (about, long_about) = (fit(command.get_about()), fit(command.get_long_about()));
     let (after, after_long) = (fit(command.get_after_help()), fit(command.get_after_long_help()));
-    let mut command = command.mut_args(|arg| {
-        let [help, long] = [arg.get_help(), arg.get_long_help()]
-            .map(|text| text.map(|text| StyledStr::from(unbreakable(&text.to_string()))));
-        let arg = if let Some(help) = help { arg.help(help) } else { arg };
-        if let Some(long) = long { arg.long_help(long) } else { arg }
-    });
+    let is_long = has_long_help(&command);
+    let mut command = command.mut_args(|arg| fitted_argument(arg, is_long));
+    if let Some(text) = about {
+        command = command.about(text);
+    }
+    if let Some(text) = long_about {
+        command = command.long_about(text);
+    }
     if let Some(text) = after {
         command = command.after_help(text);
     }
@@ -59,6 +63,52 @@ fn fitted_to(command: Command, columns: usize) -> Command {
         command = command.after_long_help(text);
     }
     command.mut_subcommands(|part| fitted_to(part, columns))
+}
+
+/// Whether `--help` shows more than `-h`, as clap decides it.
+fn has_long_help(command: &Command) -> bool {
+    let texts =
+        [command.get_long_about(), command.get_before_long_help(), command.get_after_long_help()];
+    let is_long = |arg: &Arg| {
+        let values = arg.get_possible_values();
+        arg.get_long_help().is_some()
+            || arg.is_hide_long_help_set()
+            || arg.is_hide_short_help_set()
+            || values.iter().any(|value| !value.is_hide_set() && value.get_help().is_some())
+    };
+    texts.iter().any(Option::is_some) || command.get_arguments().any(is_long)
+}
+
+/// The argument with help texts in which numbers stay with their units; `is_long`: of a command with long help.
+fn fitted_argument(arg: Arg, is_long: bool) -> Arg {
+    let default = default_with_unit(&arg);
+    let fit = |text: &StyledStr| unbreakable(&text.to_string());
+    let [mut help, mut long] = [arg.get_help().map(fit), arg.get_long_help().map(fit)];
+    let mut arg = arg;
+    if let Some(default) = default {
+        // Placed as clap does, which would break the line between the number and the unit.
+        let joined = |text: Option<String>, gap: &str| {
+            text.map_or_else(|| default.clone(), |text| format!("{text}{gap}{default}"))
+        };
+        long = is_long.then(|| joined(long.or_else(|| help.clone()), "\n\n"));
+        help = Some(joined(help, " "));
+        arg = arg.hide_default_value(true);
+    }
+    if let Some(help) = help {
+        arg = arg.help(help);
+    }
+    if let Some(long) = long {
+        arg = arg.long_help(long);
+    }
+    arg
+}
+
+/// The default value as text for help, if it has a number with a unit and is shown.
+fn default_with_unit(arg: &Arg) -> Option<String> {
+    let [value] = arg.get_default_values() else { return None };
+    let text = format!("[default: {:?}]", value.to_str()?);
+    let fitted = unbreakable(&text);
+    (fitted != text && !arg.is_hide_default_value_set()).then_some(fitted)
 }
 
 /// Indented lines are commands.
@@ -100,10 +150,6 @@ fn shell_words(command: &str) -> Vec<&str> {
 
 /// Text in which no line ends between a number and its unit, or in a short quotation.
 fn unbreakable(text: &str) -> String {
-    let units = [
-        "s", "ms", "us", "min", "h", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "bit/s",
-        "kbit/s", "Mbit/s", "Gbit/s", "%", "bytes", "seconds",
-    ];
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(space) = rest.find(' ') {
@@ -111,17 +157,30 @@ fn unbreakable(text: &str) -> String {
         out.push_str(before);
         let word = out.rsplit([' ', NO_BREAK]).next().unwrap_or_default();
         let next = behind.split(' ').next().unwrap_or_default();
-        let value = word.rsplit(['(', '\'', '=']).next().unwrap_or_default();
-        let is_number = value.parse::<f64>().is_ok();
-        let unit = next.trim_end_matches(['.', ',', ';', ')', ':', '\'', ']']);
+        let value = word.rsplit(['(', '\'', '"', '=']).next().unwrap_or_default();
+        let unit = next.trim_end_matches(['.', ',', ';', ')', ':', '\'', '"', ']']);
         let quote = out.rfind(" '").filter(|start| !out[start + 2..].contains('\''));
         let is_short = quote.is_some_and(|start| {
             behind.find('\'').is_some_and(|end| out.len() - start + end < SHORT)
         });
-        out.push(if is_number && units.contains(&unit) || is_short { NO_BREAK } else { ' ' });
+        out.push(if is_quantity(value, unit) || is_short { NO_BREAK } else { ' ' });
         rest = behind;
     }
     out + rest
+}
+
+/// Whether both together are a quantity as options and files have them, or written out.
+fn is_quantity(value: &str, unit: &str) -> bool {
+    if value.parse::<f64>().is_err() || unit.is_empty() {
+        return false;
+    }
+    let text = format!("{value} {unit}");
+    ["bytes", "seconds"].contains(&unit)
+        || text.parse::<Duration>().is_ok()
+        || text.parse::<ByteCount>().is_ok()
+        || text.parse::<BitRate>().is_ok()
+        || text.parse::<Frequency>().is_ok()
+        || text.parse::<Fraction>().is_ok()
 }
 
 /// Text with a line per paragraph. Indented lines stay, and headings, which end with a colon.
@@ -169,8 +228,56 @@ mod tests {
                 "one of 5 paths, the peer's 3 and the others' too",
             ),
             ("[default: 8 kbit/s]", "[default: 8~kbit/s]"),
+            ("[default: \"168 h\"]", "[default: \"168~h\"]"),
+            ("up to 5 MHz, in 2 steps", "up to 5~MHz, in 2 steps"),
         ] {
             assert_eq!(unbreakable(text).replace(NO_BREAK, "~"), expected);
+        }
+    }
+
+    /// Short and long help, as the options print it.
+    fn helps(command: &Command) -> [String; 2] {
+        ["-h", "--help"].map(|option| {
+            let printed = command.clone().try_get_matches_from([command.get_name(), option]);
+            printed.expect_err("help").render().to_string()
+        })
+    }
+
+    /// Lines of help that end with a number whose unit begins the next line.
+    fn broken_quantities(command: &Command) -> Vec<String> {
+        let texts = helps(command);
+        let lines = texts.iter().flat_map(|text| text.lines().zip(text.lines().skip(1)));
+        let is_broken = |(line, next): &(&str, &str)| {
+            let value = line.rsplit([' ', '(', '\'', '"', '=']).next().unwrap_or_default();
+            let unit =
+                next.trim_start().split([' ', ',', ';', ')', '\'', '"', ']', '.', ':']).next();
+            is_quantity(value, unit.unwrap_or_default())
+        };
+        let mut found: Vec<String> =
+            lines.filter(is_broken).map(|(line, next)| format!("{line} / {next}")).collect();
+        found.extend(command.get_subcommands().flat_map(broken_quantities));
+        found
+    }
+
+    #[test]
+    fn no_help_text_breaks_between_a_number_and_its_unit() {
+        for columns in (40..=120).step_by(5) {
+            let mut command = fitted_to(crate::command().term_width(columns), columns);
+            // Passes the width on to its parts.
+            command.build();
+            assert_eq!(broken_quantities(&command), Vec::<String>::new(), "{columns} columns");
+        }
+    }
+
+    #[test]
+    fn defaults_stand_where_clap_has_them() {
+        let arg = |name: &'static str| Arg::new(name).long(name).help(format!("Sets {name}"));
+        let command = Command::new("any").term_width(100).arg(arg("age").default_value("168 h"));
+        let long = command.clone().arg(arg("size").long_help("Sets size.\n\nIn bytes."));
+        for plain in [command, long] {
+            let fitted = helps(&fitted_to(plain.clone(), 100));
+            assert!(fitted.iter().all(|text| text.contains("\"168\u{a0}h\"")), "{fitted:?}");
+            assert_eq!(fitted.map(|text| text.replace(NO_BREAK, " ")), helps(&plain));
         }
     }
 

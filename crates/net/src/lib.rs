@@ -184,7 +184,7 @@
 //! # Threads
 //!
 //! One thread at a time works on an association. A program with few associations is fastest on a runtime with one
-//! thread (`#[tokio::main(flavor = "current_thread")]`, or `worker_threads(1)`): on several, the task that hands in
+//! thread (`#[tokio::main(flavor = "current_thread")]`, or `worker_threads(1)`): on several, the task that submits
 //! messages and the one that sends packets wait for each other (1,400-byte messages over the loopback interface of two
 //! cores: 10 Gbit/s instead of 17). Servers with many associations benefit from several threads;
 //! [`EndpointBuilder::shards`] divides associations among tasks.

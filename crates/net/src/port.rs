@@ -123,7 +123,7 @@ impl BoundPort {
         self.accept_with_place().await.map(|(association, _)| association)
     }
 
-    /// The same for an association that goes on waiting elsewhere: it counts as one that waits to be accepted until its place is dropped.
+    /// Like [`accept`](Self::accept), for an association that continues to wait elsewhere: it counts as waiting until its place is dropped.
     ///
     /// # Errors
     ///

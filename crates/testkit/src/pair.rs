@@ -116,7 +116,7 @@ impl Pair {
     ///
     /// # Panics
     ///
-    /// If the handshake does not succeed within a virtual minute.
+    /// If the handshake takes longer than a virtual minute.
     pub fn connected(config: PairConfig) -> Self {
         let mut pair = Self::new(config);
         pair.connect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const README: &str = "# tiny: a paper\n\nIt says that two paths carry more.\n\n## Set-up\n\nTwo paths of 1 Mbit/s.\n\n\
-    ## What comes out differently, and why\n\n* Nothing.\n";
+    ## What differs, and why\n\n* Nothing.\n";
 
 const EXPECTED: &str = r#"
 paper = "tiny"

@@ -65,15 +65,15 @@ pub enum FigureError {
     Draw {
         /// Name of the figure.
         name: String,
-        /// Why.
+        /// The error.
         message: String,
     },
     /// A file cannot be written.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }

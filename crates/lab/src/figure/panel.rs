@@ -145,7 +145,7 @@ impl Frame {
         frame
     }
 
-    /// Names of places that do not fit beside each other: broken into lines, or written upwards.
+    /// Names of places that do not fit side by side: broken into lines, or written upwards.
     fn fit_names(&mut self, axes: &Axes, room: f64, height: f64, small: f64) {
         let slot = match &self.x_ticks[..] {
             [first, second, ..] => (axes.x.part(second.at) - axes.x.part(first.at)) * room,

@@ -51,17 +51,17 @@ struct Layout<'a> {
 /// Widths that depend on the number of panels.
 #[derive(Clone, Copy)]
 struct Grid {
-    /// Of the sheet.
+    /// Width of the sheet.
     width: f64,
-    /// Panels beside each other.
+    /// Number of panels side by side.
     columns: usize,
     /// Margin of the sheet.
     pad: f64,
-    /// Between panels.
+    /// Gap between panels.
     gap: f64,
-    /// Of the sheet without its margin.
+    /// Width of the sheet without its margins.
     inner: f64,
-    /// Of a panel.
+    /// Width of a panel.
     cell: f64,
 }
 

@@ -1,5 +1,5 @@
-//! JSON with sorted keys, whatever order a structure has in memory: what the name of a run is a hash of. Of a file that a
-//! scenario names its content counts, and not where it lies.
+//! JSON with sorted keys, independent of the order in memory; the name of a run is a hash of it. Of a file that a scenario
+//! names, the content counts, not the location.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde::ser::{self, Serialize, Serializer};
 use serde_json::{Error, Value};
 
-/// Where a value stands: two keys of a scenario are left out.
+/// Position of a value; in two of them, keys are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Level {
     /// The scenario itself.
@@ -20,7 +20,7 @@ enum Level {
 }
 
 impl Level {
-    /// Whether a key says nothing about results.
+    /// Whether a key has no effect on results.
     fn leaves_out(self, key: &str) -> bool {
         matches!((self, key), (Self::Scenario, "title") | (Self::Run, "seed"))
     }
@@ -55,14 +55,14 @@ struct List<'a> {
     end: &'static str,
 }
 
-/// Writes keys and values, and puts them in order in the end.
+/// Writes keys and values, and sorts them at the end.
 struct Object<'a> {
     out: &'a mut String,
     level: Level,
     begin: usize,
-    /// Keys, and where they stand with their values.
+    /// Keys, with the ranges of their members in the text.
     fields: Vec<(Cow<'static, str>, Range<usize>)>,
-    /// The key whose value comes next.
+    /// The key of the next value.
     key: String,
     end: &'static str,
 }
@@ -146,11 +146,11 @@ fn push_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Methods for kinds of numbers that are written alike.
+/// Methods for types of numbers with the same notation.
 macro_rules! as_displayed {
     ($($method:ident: $kind:ty),+) => {
         $(fn $method(self, value: $kind) -> Result<(), Error> {
-            // Memory takes everything.
+            // Writing to memory cannot fail.
             let _ = write!(self.out, "{value}");
             Ok(())
         })+
@@ -288,7 +288,7 @@ impl<'a> Serializer for Canonical<'a> {
     }
 }
 
-/// Traits of lists, which all do the same.
+/// Traits of lists, which have the same implementation.
 macro_rules! lists {
     ($($kind:ident::$method:ident),+) => {
         $(impl ser::$kind for List<'_> {
@@ -314,7 +314,7 @@ lists!(
     SerializeTupleVariant::serialize_field
 );
 
-/// Traits of structures, which both do the same.
+/// Traits of structures, which have the same implementation.
 macro_rules! objects {
     ($($kind:ident),+) => {
         $(impl ser::$kind for Object<'_> {

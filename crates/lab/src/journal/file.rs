@@ -34,7 +34,7 @@ pub enum JournalError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// A line is invalid.
@@ -47,7 +47,7 @@ pub enum JournalError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Why.
+        /// The error.
         message: String,
     },
 }

@@ -46,7 +46,7 @@ mod tests {
             for other in [byte ^ 1, byte ^ 0x10, b'0', b'9', 0] {
                 let mut changed = sealed.clone().into_bytes();
                 changed[place] = other;
-                // What is left of the mark is no JSON, which whoever reads it finds.
+                // The rest of a damaged mark is not JSON, which the parser reports.
                 let is_found = match open(&changed) {
                     Err(WrongChecksum) => true,
                     Ok(opened) => serde_json::from_slice::<serde_json::Value>(opened).is_err(),

@@ -48,9 +48,9 @@ pub enum PaperError {
     /// A file or folder cannot be read.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// A file is invalid.
@@ -59,7 +59,7 @@ pub enum PaperError {
     /// A cause names a study that does not exist.
     #[error("{}: `{id}` names `{study}` among the experiments, but there is no such study beside it", .path.display())]
     NoExperiment {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The statement.
         id: String,
@@ -69,7 +69,7 @@ pub enum PaperError {
     /// A line of `reference.csv` is invalid.
     #[error("{}:{line}: {message}", .path.display())]
     Reference {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Which line, from 1.
         line: usize,

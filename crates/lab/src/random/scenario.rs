@@ -70,7 +70,7 @@ impl Network {
     /// The scenario as a file that `polypath sim` takes, without the comments that [`Network::file`] has.
     pub fn text(&self) -> String {
         let mut out = String::new();
-        // Memory takes everything.
+        // Writing to memory cannot fail.
         let _ = self.write(&mut out);
         out
     }

@@ -34,7 +34,7 @@ pub fn paper_page(report: &Report, paper: &PaperReport, words: &str) -> io::Resu
         None => paper.title.clone(),
     };
     let mut page = Page::new(&title);
-    let explanations = "What comes out differently, and why";
+    let explanations = "What differs, and why";
     let [before, behind] = prose::split(words, explanations);
     let verdicts = html! {
         (provenance::errors(paper))

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 /// Prefixes of headings whose sections follow the verdicts, since they discuss the outcome.
-const AFTER: [&str; 4] = ["What comes out", "Slips", "Not yet", "What came out"];
+const AFTER: [&str; 4] = ["What differs", "Results", "Errors in", "Not reproduced"];
 
 /// The parts before and after the verdicts, as HTML. A heading that begins the second one is left out if it is `title`, which the
 /// section already has.
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     const WORDS: &str = "# title\n\nAll of it, and `code`.\n\n## Set-up\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n\
-        ## What comes out differently, and why\n\n* one <script>alert(1)</script> [there](http://elsewhere)\n\n\
+        ## What differs, and why\n\n* one <script>alert(1)</script> [there](http://elsewhere)\n\n\
         ![a picture](x.png)\n";
 
     #[test]
@@ -77,8 +77,8 @@ mod tests {
         let [before, behind] = split(WORDS, "Differences").map(Markup::into_string);
         assert!(before.contains("<code>code</code>") && before.contains("<td>1</td>"), "{before}");
         assert!(before.contains("<h3>Set-up</h3>") && !before.contains("title"), "{before}");
-        assert!(behind.contains("What comes out differently") && behind.contains("there"));
-        let title = "What comes out differently, and why";
+        assert!(behind.contains("What differs") && behind.contains("there"));
+        let title = "What differs, and why";
         let [_, titled] = split(WORDS, title).map(Markup::into_string);
         assert!(!titled.contains(title) && titled.contains("there"), "{titled}");
         assert_eq!(split("no headline", title)[1].0, "");

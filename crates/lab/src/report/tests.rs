@@ -91,7 +91,7 @@ fn report() -> Report {
     }
 }
 
-const WORDS: &str = "# p: a paper\n\nIt claims.\n\n## What comes out differently\n\nMuch.\n";
+const WORDS: &str = "# p: a paper\n\nIt claims.\n\n## What differs\n\nMuch.\n";
 
 /// Void elements.
 const VOID: [&str; 5] = ["meta", "link", "br", "img", "input"];

@@ -141,7 +141,7 @@ pub struct PaperReport {
 pub struct StudyFailure {
     /// Its file name.
     pub study: String,
-    /// Why.
+    /// The reason.
     pub error: String,
 }
 
@@ -178,9 +178,9 @@ pub enum ReproduceError {
     /// A file cannot be written.
     #[error("cannot write {}: {error}{}", .path.display(), advice(.error))]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }

@@ -12,9 +12,9 @@ use crate::study::{Reading, Study};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make the directory {}: {}{}", .path.display(), reason(.path, .error), advice(.error))]
 pub struct DirectoryError {
-    /// Which.
+    /// The directory.
     pub path: PathBuf,
-    /// Why.
+    /// The error of the system.
     pub error: io::Error,
 }
 

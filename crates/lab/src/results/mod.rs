@@ -66,9 +66,9 @@ pub enum WriteError {
     /// A file cannot be written.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// The study cannot be written as TOML.
@@ -88,17 +88,17 @@ pub enum ResultsError {
     /// A file cannot be written.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// Shards of different studies.
     #[error("{} and {} are results of different studies", .one.display(), .other.display())]
     Different {
-        /// The first.
+        /// The first directory.
         one: PathBuf,
-        /// Another one.
+        /// Another directory.
         other: PathBuf,
     },
     /// A directory cannot be made.
@@ -110,7 +110,7 @@ pub enum ResultsError {
         .directory.display()
     )]
     Nowhere {
-        /// Where.
+        /// The directory.
         directory: PathBuf,
     },
     /// Some results are missing.
@@ -119,11 +119,11 @@ pub enum ResultsError {
         .directory.display()
     )]
     Unfinished {
-        /// Where.
+        /// The directory.
         directory: PathBuf,
-        /// How many.
+        /// Number of missing runs.
         missing: usize,
-        /// Of how many.
+        /// Number of runs of the study.
         runs: usize,
     },
     /// There is nothing to join.

@@ -27,25 +27,25 @@ pub enum TableError {
     /// The file cannot be read or written.
     #[error("{}: {error}", .path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// The file is not such a table.
     #[error("{}: {error}", .path.display())]
     Parquet {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: ParquetError,
     },
     /// A column is missing.
     #[error("{}: there is no column `{column}`", .path.display())]
     NoColumn {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Which column.
+        /// The column.
         column: String,
     },
 }

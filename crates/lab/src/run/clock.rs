@@ -32,7 +32,7 @@ fn now_s() -> f64 {
 mod tests {
     use super::*;
 
-    /// Only times of processors are compared, so that it does not matter how busy the machine is.
+    /// Compares processor times only, so the load of the machine does not matter.
     #[test]
     #[cfg(unix)]
     fn what_another_thread_computes_costs_nothing() {

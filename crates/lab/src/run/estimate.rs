@@ -16,7 +16,7 @@ use crate::study::Study;
 const TRIED: usize = 8;
 /// Fraction of a run's time that is tried, but at least a second of simulated time.
 const PART: u64 = 20;
-/// Number of events below which a trial says little, so that a longer one is made: failures come late, and quiet runs cost little.
+/// Number of events below which a trial says little, so that a longer one is made: failures happen late, and idle runs are cheap.
 const EVENTS: u64 = 50_000;
 /// Factor by which that trial is longer.
 const LONGER: u64 = 4;
@@ -35,7 +35,7 @@ struct Price {
 }
 
 impl Price {
-    /// `factor` times the cost of what is tried after `before`: the network is made only once, and quiet time stays as it is.
+    /// Scales the cost beyond `before`, that of a trial without traffic, by `factor`: a longer run builds the network only once.
     fn times(self, factor: f64, before: Self) -> Self {
         let scaled = |one: f64, before: f64| before + (one - before).max(0.0) * factor;
         Self {
@@ -74,8 +74,8 @@ pub(super) fn add(study: &Study, remaining: &BTreeMap<(usize, usize), usize>, co
     }
 }
 
-/// The configurations that are tried, as variant and place among its points, whose numbers are given: every variant equally often
-/// if that is not too often, and points spread by the golden ratio, since equal steps could select the same ones.
+/// The configurations to try, as variants and indices into their points, given the number of points of each variant. Up to [`TRIED`]
+/// variants get equal numbers of trials. Points are spread by the golden ratio: with equal steps, variants could get the same ones.
 fn tried(lengths: &[usize]) -> BTreeSet<(usize, usize)> {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let variants = lengths.len();
@@ -104,7 +104,7 @@ fn price(mut scenario: Scenario, seed: usize) -> Option<Price> {
     let whole = scenario.run.duration;
     let starts = || scenario.traffic.iter().map(|flow| flow.start);
     let (first, last) = (starts().min().unwrap_or_default(), starts().max().unwrap_or_default());
-    // Nothing can be learnt before the traffic starts.
+    // Before the traffic starts, there is nothing to measure.
     let before = |scenario: &mut Scenario, start: Duration| {
         tried_for(scenario, start.max(Duration::from_millis(1)).min(whole), seed)
     };

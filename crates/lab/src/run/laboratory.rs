@@ -77,7 +77,7 @@ impl<'a> Laboratory<'a> {
         shard: Shard,
     ) -> Result<Self, RunError> {
         let threads = match study.is_in_real_time() {
-            // Processes beside each other would disturb each other's measurements.
+            // Concurrent runs would disturb each other's measurements.
             true => 1,
             false => jobs.map_or(0, NonZeroUsize::get),
         };
@@ -124,8 +124,7 @@ impl<'a> Laboratory<'a> {
         self.limits.budget.is_some_and(|budget| budget.is_spent())
     }
 
-    /// Number of runs that each point is to have at first. If runs are added until statements are decided, existing ones
-    /// count.
+    /// Initial number of runs of each point. If runs are added until statements are decided, existing ones count.
     fn first_targets(&self) -> Vec<u32> {
         let first = first_target(self.study);
         let mut targets = vec![first; self.study.points().len()];
@@ -138,7 +137,7 @@ impl<'a> Laboratory<'a> {
         targets
     }
 
-    /// Number of runs that all variants of each point have; `None` if some lack the first ones.
+    /// Number of runs that all variants of each point have; `None` if some have fewer than the initial number.
     fn done_targets(&self) -> Option<Vec<u32>> {
         let first = first_target(self.study);
         let mut targets = vec![first; self.study.points().len()];

@@ -46,7 +46,7 @@ fn merge_into(study: &Study, directory: &Path, shards: &[PathBuf]) -> Result<Sum
     let journal = Journal::open(directory)?;
     let joined = joined(study, directory, &journal, shards, start);
     if joined.is_err() {
-        // What was there before stays. The first error says more than one of the file system now.
+        // Keeps earlier content. An error of the cleanup would hide the cause.
         journal.discard();
         if made {
             let _ = fs::remove_dir(directory);

@@ -16,8 +16,8 @@ const TRIED: Duration = Duration::from_millis(20);
 /// Maximum time between samples of series in a trial.
 const SAMPLED: Duration = Duration::from_millis(5);
 
-/// Makes a short run of each variant, and checks that it has the results and series that the study names. Otherwise the first
-/// long run would find a misspelt name, or nothing would.
+/// Makes a short run of each variant, and checks that it has the results and series that the study names. Without
+/// this check, a misspelt name would show after the first long run, or never.
 ///
 /// # Errors
 /// A name matches nothing; the error says where it is written, and names the nearest.

@@ -11,7 +11,7 @@ use crate::journal::{Journal, Plan, RunId, Shard, Status, first_target, keys};
 use crate::results;
 use crate::study::Study;
 
-/// The last seconds from which the rate is calculated.
+/// Period over which the rate is calculated, in seconds.
 const WINDOW_S: f64 = 600.0;
 
 /// Maximum number of runs that are planned to determine which of them are done.

@@ -8,7 +8,7 @@ use crate::journal::Outcome;
 pub trait TestBed: Sync {
     /// Why nothing can be run here, and the remedy; `None` if it works.
     fn objection(&self) -> Option<String>;
-    /// What affects results beside the scenario, as text: kernel and processors.
+    /// What affects results besides the scenario, as text: kernel and processors.
     fn machine(&self) -> String;
     /// Runs a scenario once; the seed is for random numbers of the programs.
     ///

@@ -48,7 +48,7 @@ struct Pool {
 #[derive(Debug, Default)]
 struct Spare {
     buffers: Vec<Vec<u8>>,
-    /// Number of buffers that were not needed since the last look.
+    /// Number of buffers that were not needed since the last check.
     unused: usize,
 }
 

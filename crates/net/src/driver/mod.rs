@@ -110,7 +110,7 @@ impl Driver {
                 biased;
                 wake = poll_fn(|cx| self.poll_sockets(cx)) => wake,
                 () = shared.shards.front().woken() => Wake::Work,
-                // A sleep that is over stays ready: without a new deadline it must not be polled.
+                // An elapsed sleep stays ready: without a new deadline it must not be polled.
                 () = &mut sleep, if deadline.is_some() => {
                     armed = None;
                     Wake::Work

@@ -98,7 +98,7 @@ impl PortQueue {
 }
 
 impl EndpointState {
-    /// Has peers refused at a port while no further association may wait there.
+    /// Refuses peers at a port while no further association may wait there.
     pub(crate) fn refuse_if_full(&mut self, port: u16) {
         if let Some(queue) = self.ports.get(&port) {
             self.protocol.set_port_full(port, queue.is_full());

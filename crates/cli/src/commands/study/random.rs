@@ -86,18 +86,22 @@ pub(crate) struct Args {
     show: ProgressArgs,
 }
 
-/// Kinds on the command line.
+/// Kinds on the command line. `help` cannot join the numbers and units of these texts, so they do it themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum KindName {
-    /// As much as the paths carry: 0.2 to 1000 Mbit/s, 0.1 to 400 ms, two to four paths
+    #[value(
+        help = "As much as the paths carry: 0.2 to 1000\u{a0}Mbit/s, 0.1 to 400\u{a0}ms, two to four paths"
+    )]
     Bulk,
-    /// The same in the range of docs/promise.md: two paths, 10 to 100 Mbit/s, 0.1 to 200 ms, loss up to 2 %
+    #[value(
+        help = "The same in the range of docs/promise.md: two paths, 10 to 100\u{a0}Mbit/s, 0.1 to 200\u{a0}ms, loss up to 2\u{a0}%"
+    )]
     Range,
     /// A file over networks like those of `bulk`
     File,
     /// Requests and responses, one after the other
     Requests,
-    /// 64 kbit/s in messages of 160 B
+    #[value(help = "64\u{a0}kbit/s in messages of 160\u{a0}B")]
     Voice,
     /// As much as two paths carry, one of which flaps, leaves, changes or is shared
     Changing,

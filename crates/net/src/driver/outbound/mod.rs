@@ -106,7 +106,7 @@ impl Batch {
                     return Outcome::Done;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Blocked,
-                // The socket gives up segmentation offload when a driver cannot do it.
+                // The socket disables segmentation offload if a driver does not support it.
                 Err(error)
                     if quinn_udp::is_msg_size_err(&error)
                         || self.segments > socket.max_segments() =>
@@ -299,7 +299,7 @@ impl Outbound {
         }
     }
 
-    /// Makes room for a socket at `place`.
+    /// Adds a queue for the socket at `place`.
     pub(crate) fn open_place(&mut self, place: usize) {
         let places = self.waiting.len().max(place + 1);
         self.waiting.resize_with(places, Waiting::default);

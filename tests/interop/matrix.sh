@@ -53,6 +53,24 @@ ABORTING=(--messages 4000 --abort-after 3000)
 feature_abort-by-sender() { BOTH=("${ABORTING[@]}" --ending abort-by-source) && transfer && told_why "$SENDER"; }
 feature_abort-by-receiver() { BOTH=("${ABORTING[@]}" --ending abort-by-sink) && transfer && told_why "$RECEIVER"; }
 feature_all-paths() { BOTH=(--messages 3000) OURS_TOO=(--cmt) && transfer && used_paths_of_ours 2; }
+# The preset for every-day use, with all its mechanisms.
+feature_recommended() { OURS_TOO=(--preset recommended) && transfer; }
+feature_recommended-loss() {
+    losing 0.03 --delay 0.01 && OURS_TOO+=(--preset recommended) BOTH=(--messages 300) && transfer
+}
+feature_recommended-failover() { OURS_TOO=(--preset recommended) && feature_failover; }
+# A short path beside a long one: what waits for the long one is far below what the short one brings meanwhile. usrsctp drops what
+# comes when 512 chunks wait, and says nothing. Linux charges the memory of a whole packet for every chunk in it.
+feature_recommended-unequal() {
+    local sizes=(--messages 24000 --mean-size 350)
+    [[ $STACK != linux ]] || sizes=(--messages 6000 --mean-size 1400)
+    losing 0.01 --delay 0.001,0.05 --rate 30,10
+    SENDER_TOO=(--wait-paths "$(addresses "$(side_of "$RECEIVER")")")
+    BOTH=("${sizes[@]}" --receive-buffer 4000000 --local-port 5097)
+    OURS_TOO+=(--preset recommended) && transfer
+    if [[ $SENDER == ours ]]; then used_paths_of_ours 2; fi
+    if [[ $STACK$SENDER == usrsctpours ]]; then expect_count_theirs dropped_at_limit "> 0"; fi
+}
 feature_nr-sack() {
     BOTH=(--messages 2000 --cmt) OURS_TOO=(--nr-sack all) THEIRS_TOO=(--nr-sack) && transfer
     if [[ $SENDER == ours ]]; then expect_count nr_sacks_received "> 0"; else expect_count nr_sacks_sent "> 0"; fi
@@ -373,6 +391,7 @@ plain_cells() {
         extensions declining auth auth-without-key reset-streams reset-incoming reset-association add-streams add-incoming; do
         directions $feature single dual
     done
+    directions recommended single dual
     directions all-paths dual
     directions move-addresses dual
     # In UDP usrsctp neither sets the ECN field nor reads it.
@@ -394,6 +413,9 @@ bridged_cells() {
     # that its packets and the answers to them cross the paths: when one goes dark, usrsctp thinks that both have failed.
     [[ $STACK == usrsctp && $CARRIED == raw ]] || directions failover dual
     directions ipv6-failover dual
+    directions recommended-loss single dual
+    [[ $STACK == usrsctp && $CARRIED == raw ]] || directions recommended-failover dual
+    directions recommended-unequal dual
 }
 
 # Damaged packets are no matter of tshark.

@@ -281,8 +281,9 @@ static void open_socket(const struct options *options)
 		set_option(SCTP_ASCONF_SUPPORTED, &enabled, sizeof enabled);
 	}
 	/* A message must fit, twice. */
-	if (options->mean_size > 20000 &&
-	    stack_set_buffers((int)(4 * options->mean_size), (int)(4 * options->mean_size)) != 0)
+	int room = options->receive_buffer ? options->receive_buffer : (int)(4 * options->mean_size);
+
+	if ((options->receive_buffer || options->mean_size > 20000) && stack_set_buffers(room, room) != 0)
 		fail("socket buffers: %s", strerror(errno));
 	for (int i = 0; i < (moves(options) ? 1 : local.count); i++) {
 		union address *address = &local.each[i];
@@ -806,6 +807,7 @@ static void print_result(const struct end *end, enum next next)
 	const struct options *options = end->options;
 	const struct tally *tally = options->role == SOURCE ? &end->sent : &end->received;
 
+	stack_print_counters();
 	printf("end=%s restarts=%u\n", next == ABORTED ? "aborted" : "graceful", end->restarts);
 	/* What was given up is no part of what both sides must agree on. */
 	if (options->gives_up || aborts(options))
@@ -829,7 +831,7 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
 	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
 	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n"
-	      "            [--authenticate KEY] [--move-addresses]\n"
+	      "            [--authenticate KEY] [--move-addresses] [--receive-buffer BYTES]\n"
 	      "            [--reconfigure reset-outgoing|reset-incoming|reset-association|add-outgoing|add-incoming]\n",
 	      stderr);
 	exit(2);
@@ -901,6 +903,7 @@ static const struct option KNOWN[] = {
 	{ "authenticate", required_argument, NULL, 'k' },
 	{ "reconfigure", required_argument, NULL, 'z' },
 	{ "move-addresses", no_argument, NULL, 'Z' },
+	{ "receive-buffer", required_argument, NULL, 'B' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -946,6 +949,7 @@ static void take_option(struct options *options, int name)
 	case 'k': options->authenticate = optarg; break;
 	case 'z': options->reconfiguration = reconfiguration_named(optarg); break;
 	case 'Z': options->move_addresses = true; break;
+	case 'B': options->receive_buffer = (int)number_in(optarg, 4096, 1 << 28); break;
 	default: usage();
 	}
 }

@@ -26,6 +26,7 @@ struct options {
 	uint64_t abort_after;
 	uint16_t streams;
 	uint16_t path_max_retrans;
+	int receive_buffer;
 	uint32_t cmt;
 	uint32_t drop_reports;
 	uint32_t nr_sack;

@@ -84,15 +84,18 @@ pub struct Options {
     /// Stay up until SIGTERM: if the last packet gets lost, the peer asks again.
     #[arg(long)]
     pub stay: bool,
-    /// Use all paths at once.
+    /// What the association begins with, before other options change it.
+    #[arg(long, value_parser = parse_preset, default_value = "rfc9260", conflicts_with = "cmt")]
+    pub preset: Preset,
+    /// Use all paths at once: `--preset cmt`.
     #[arg(long)]
     pub cmt: bool,
     /// Report damaged packets to a peer that understands it.
     #[arg(long)]
     pub drop_reports: bool,
-    /// Use NR-SACK with a peer that has it: `deliverable`, `all` or `all-in-turn`.
-    #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
-    pub nr_sack: NrSack,
+    /// Use NR-SACK with a peer that has it, in this way and not in that of the preset: `off`, `deliverable`, `all` or `all-in-turn`.
+    #[arg(long, value_parser = parse_nr_sack)]
+    pub nr_sack: Option<NrSack>,
     /// Have stream reconfiguration, and use it when half of the messages are sent.
     #[arg(long, value_enum)]
     pub reconfigure: Option<Reconfiguration>,
@@ -116,6 +119,12 @@ pub struct Options {
     /// Demand that everything is authenticated, with this key, or with `none`.
     #[arg(long, value_name = "KEY")]
     pub authenticate: Option<String>,
+}
+
+fn parse_preset(name: &str) -> Result<Preset, String> {
+    let known = || Preset::ALL.iter().map(|preset| preset.name()).collect::<Vec<_>>().join(", ");
+    let named = Preset::ALL.iter().find(|preset| preset.name() == name);
+    named.copied().ok_or_else(|| format!("none of {}", known()))
 }
 
 fn parse_nr_sack(name: &str) -> Result<NrSack, &'static str> {
@@ -226,7 +235,7 @@ impl Options {
 
     /// How the association behaves.
     pub fn association(&self) -> AssociationConfig {
-        let preset = if self.cmt { Preset::Cmt } else { Preset::Rfc9260 };
+        let preset = if self.cmt { Preset::Cmt } else { self.preset };
         let mut config = AssociationConfig::with_preset(preset);
         config.outbound_streams = self.streams_at(0);
         self.offer_extensions(&mut config);
@@ -250,7 +259,9 @@ impl Options {
     fn offer_extensions(&self, config: &mut AssociationConfig) {
         let all = self.all_extensions;
         let policies = &mut config.policies;
-        policies.nr_sack = if all { NrSack::All } else { self.nr_sack };
+        if let Some(nr_sack) = self.nr_sack.or(all.then_some(NrSack::All)) {
+            policies.nr_sack = nr_sack;
+        }
         if self.drop_reports || all {
             policies.packet_drop_report = PacketDropReport::On;
         }

@@ -57,7 +57,7 @@ attacks: setup-rust ## hostile peers over a network against three servers, slow 
 	tests/attacks/soak.sh 300
 
 .PHONY: interop
-interop: setup-rust setup-test setup-interop ## every feature against Linux's SCTP and usrsctp, in all directions; a table at the end
+interop: setup-rust setup-test setup-interop ## every feature against Linux's SCTP and usrsctp, in all directions, then the stacks of WebRTC; a table at the end
 	tests/interop/matrix.sh all
 
 SOAK_CASES ?= 20000

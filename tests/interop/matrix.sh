@@ -5,7 +5,7 @@
 #
 #   matrix.sh                     a selection against Linux, for every day; usrsctp has its own scripts
 #   matrix.sh all                 every cell; the results go to target/interop/matrix.tsv, a table to matrix.md beside it
-#   matrix.sh all linux loss...   the cells of these stacks and features
+#   matrix.sh all linux loss...   the cells of these stacks and features; "webrtc" is tests/webrtc/run.sh
 #
 # ENCAPSULATION names how SCTP is carried: udp, raw or both ("udp raw", the default for every cell; a selection has some of
 # each).
@@ -318,7 +318,7 @@ restart_sender() {
 wanted() {
     local stacks='' features='' word
     for word in "${WANTED[@]}"; do
-        case $word in linux | usrsctp) stacks+=" $word " ;; *) features+=" $word " ;; esac
+        case $word in linux | usrsctp | webrtc) stacks+=" $word " ;; *) features+=" $word " ;; esac
     done
     [[ (-z $stacks || $stacks == *" $1 "*) && (-z $features || -z $2 || $features == *" $2 "*) ]]
 }
@@ -516,6 +516,8 @@ if [[ -z ${MATRIX_STACK:-} ]]; then
         wanted $stack '' || continue
         MATRIX_STACK=$stack "$0" all "$@" || status=1
     done
+    # It has no features of that kind.
+    if wanted webrtc none; then WEBRTC_TABLE=$TABLE.tsv tests/webrtc/run.sh || status=1; fi
     [[ ! -s $TABLE.tsv ]] || tests/interop/table.py "$TABLE.tsv" | tee "$TABLE.md"
     exit $status
 fi

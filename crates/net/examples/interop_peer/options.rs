@@ -39,6 +39,9 @@ pub struct Options {
     /// SCTP port of the connecting side; any if it is not named.
     #[arg(long)]
     pub local_port: Option<u16>,
+    /// Length of the first message, in place of that which follows from its number.
+    #[arg(long)]
+    pub first_size: Option<u64>,
     /// Messages to send.
     #[arg(long, default_value_t = 1000)]
     pub messages: u64,
@@ -63,6 +66,9 @@ pub struct Options {
     /// Give messages up that are older.
     #[arg(long, value_name = "MILLISECONDS")]
     pub lifetime: Option<u64>,
+    /// Give messages up when more important ones need their place in a small send buffer; one in four is most important.
+    #[arg(long)]
+    pub priorities: bool,
     /// Who ends the association, and how.
     #[arg(long, value_enum, default_value_t = Ending::Source)]
     pub ending: Ending,
@@ -103,6 +109,13 @@ pub struct Options {
     /// sent, and asks to be sent to there.
     #[arg(long)]
     pub move_addresses: bool,
+    /// Have address reconfiguration; when half of the messages are sent or received, this side makes another path the primary one: the
+    /// sender for itself, or the receiver by its request.
+    #[arg(long, value_enum)]
+    pub primary: Option<Primary>,
+    /// The peer has another key: nothing comes of the association.
+    #[arg(long)]
+    pub refused: bool,
 
     /// Interleave messages of different streams with a peer that has it, the streams in turn.
     #[arg(long)]
@@ -179,6 +192,15 @@ pub enum Ending {
     AbortBySink,
 }
 
+/// Who changes the primary path.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Primary {
+    /// The sender sets its own, to the last of the addresses in `--wait-paths`.
+    BySender,
+    /// The receiver asks the sender to send to the last of the addresses in `--local`.
+    ByReceiver,
+}
+
 impl Options {
     /// Whether this side sends of its own accord.
     pub fn sends_first(&self) -> bool {
@@ -219,7 +241,7 @@ impl Options {
 
     /// Whether messages may be given up.
     pub fn gives_up(&self) -> bool {
-        self.give_up_after.is_some() || self.lifetime.is_some()
+        self.give_up_after.is_some() || self.lifetime.is_some() || self.priorities
     }
 
     /// Whether the association ends by an ABORT.
@@ -246,10 +268,16 @@ impl Options {
             }
         }
         // A message must fit, twice.
-        let least = 4 * self.mean_size;
+        let least = 4 * self.mean_size.max(self.first_size.unwrap_or(0));
         config.send_buffer_bytes = config.send_buffer_bytes.max(least);
         config.receive_buffer_bytes =
             self.receive_buffer.unwrap_or(config.receive_buffer_bytes.max(least as u32));
+        if self.priorities {
+            config.send_buffer_bytes = 32 * self.mean_size;
+        }
+        if self.refused {
+            config.max_init_retransmits = 1;
+        }
         if let Some(limit) = self.path_max_retrans {
             config.path_max_retrans = limit;
             config.heartbeat_interval = Some(Duration::from_millis(500));
@@ -268,7 +296,7 @@ impl Options {
         if self.reconfigure.is_some() || all {
             policies.stream_reconfiguration = StreamReconfiguration::On;
         }
-        if self.move_addresses || all {
+        if self.move_addresses || self.primary.is_some() || all {
             policies.address_reconfiguration = AddressReconfiguration::Authenticated;
             config.address_join = AddressJoin::Off;
         }

@@ -57,7 +57,7 @@ attacks: setup-rust ## hostile peers over a network against three servers, slow 
 	tests/attacks/soak.sh 300
 
 .PHONY: interop
-interop: setup-rust setup-test setup-interop ## every feature against Linux's SCTP and usrsctp, in all directions; a table at the end
+interop: setup-rust setup-test setup-interop ## every feature against Linux's SCTP and usrsctp, in all directions, then the stacks of WebRTC; a table at the end
 	tests/interop/matrix.sh all
 
 SOAK_CASES ?= 20000
@@ -171,6 +171,11 @@ ns2: setup-rust ## the simulator with the rules of ns-2.35 beside ns-2.35, packe
 .PHONY: webrtc
 webrtc: setup-rust ## stacks of WebRTC: data channels over DTLS with dcSCTP and pion, SCTP in UDP with sctp-proto and rtc-sctp
 	tests/webrtc/run.sh
+
+.PHONY: translators
+translators: setup-rust setup-test ## two uplinks of 50 Mbit/s behind address translators, for minutes; 1,000 clients behind one address; needs root and an idle machine
+	tests/interop/translators.sh long
+	tests/interop/cgnat.sh
 
 .PHONY: fuzz
 fuzz: setup-rust setup-fuzz ## every fuzz target for FUZZ_SECONDS (10)

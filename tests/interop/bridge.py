@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Carries Ethernet frames between pairs of interfaces, and damages, loses and delays some of the SCTP packets.
 
-Usage: bridge.py [--damage EVERY] [--lose SHARE] [--delay SECONDS] [--dark all|busiest]
-                 [--dark-after BYTES] LEFT:RIGHT...
+Usage: bridge.py [--damage EVERY] [--lose SHARE] [--delay SECONDS[,SECONDS...]] [--rate MBIT[,MBIT...]]
+                 [--dark all|busiest] [--dark-after BYTES] LEFT:RIGHT...
 
 SCTP is carried in UDP or by IP itself. Of the packets whose first chunk is DATA, every EVERY-th gets a wrong bit at its
 end; UDP checksums are taken out, or made anew in IPv6, which has to have them, so that the damage reaches SCTP. SHARE of all packets is lost, always the same ones
-for the same traffic, and the others leave SECONDS later. On SIGUSR1 a part of the pairs carries nothing any more, in either
+for the same traffic, and the others leave SECONDS later; with several values, pair by pair. With --rate, each direction of a pair
+carries so many Mbit/s, and QUEUE bytes wait for it. On SIGUSR1 a part of the pairs carries nothing any more, in either
 direction and without telling anybody: all of them, or with --dark busiest the one that has carried most. With --dark-after
 BYTES that happens when so much was carried. On SIGUSR2 all carry again; on SIGHUP they do so with the next INIT, which is carried.
 """
@@ -33,6 +34,7 @@ SCTP_HEADER = 12
 SCTP = 132
 DATA = 0
 INIT = 1
+QUEUE = 150_000
 
 
 class Impairment:
@@ -110,15 +112,21 @@ def udp_checksum(frame: bytearray, packet: int, end: int) -> bytes:
 class Bridge:
     """The pairs of interfaces, and the frames that are still under way."""
 
-    def __init__(self, pairs: list[str], delay: float, impairment: Impairment) -> None:
+    def __init__(self, pairs: list[str], delays: list[float], rates: list[float], impairment: Impairment) -> None:
         self.other: dict[socket.socket, socket.socket] = {}
         self.carried: dict[socket.socket, int] = {}
+        self.delay: dict[socket.socket, float] = {}
+        # Seconds per byte, and when what has come so far will have left.
+        self.pace: dict[socket.socket, float] = {}
+        self.busy_until: dict[socket.socket, float] = {}
         self.dark: set[socket.socket] = set()
-        for pair in pairs:
+        for number, pair in enumerate(pairs):
             left, right = (interface(name) for name in pair.split(":"))
             self.other |= {left: right, right: left}
-            self.carried |= {left: 0, right: 0}
-        self.delay = delay
+            for one in (left, right):
+                rate = of_pair(rates, number)
+                self.carried[one], self.delay[one], self.busy_until[one] = 0, of_pair(delays, number), 0.0
+                self.pace[one] = 8 / (rate * 1e6) if rate else 0.0
         self.impairment = impairment
         self.which = "all"
         self.dark_after = 0
@@ -136,9 +144,17 @@ class Bridge:
             self.darken()
         carried = bytearray(frame)
         if self.impairment.survives(carried):
-            self.taken += 1
-            leaves = time.monotonic() + self.delay
-            heapq.heappush(self.under_way, (leaves, self.taken, self.other[source], carried))
+            self.send_on(source, carried)
+
+    def send_on(self, source: socket.socket, frame: bytearray) -> None:
+        now, pace = time.monotonic(), self.pace[source]
+        begins = max(now, self.busy_until[source])
+        if begins - now > QUEUE * pace and pace:
+            return
+        self.busy_until[source] = begins + len(frame) * pace
+        self.taken += 1
+        leaves = self.busy_until[source] + self.delay[source]
+        heapq.heappush(self.under_way, (leaves, self.taken, self.other[source], frame))
 
     def wakes(self, frame: bytearray) -> bool:
         """Whether a frame is carried in the dark. Without ARP and its like, no INIT would come."""
@@ -183,6 +199,14 @@ class Bridge:
                 self.take(source)
 
 
+def of_pair(values: list[float], number: int) -> float:
+    return values[min(number, len(values) - 1)]
+
+
+def numbers(text: str) -> list[float]:
+    return [float(part) for part in text.split(",")]
+
+
 def interface(name: str) -> socket.socket:
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS))
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
@@ -194,12 +218,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--damage", type=int, default=0)
     parser.add_argument("--lose", type=float, default=0.0)
-    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--delay", type=numbers, default=[0.0])
+    parser.add_argument("--rate", type=numbers, default=[0.0])
     parser.add_argument("--dark", choices=["all", "busiest"], default="all")
     parser.add_argument("--dark-after", type=int, default=0)
     parser.add_argument("pairs", nargs="+")
     options = parser.parse_args()
-    bridge = Bridge(options.pairs, options.delay, Impairment(options.damage, options.lose))
+    bridge = Bridge(options.pairs, options.delay, options.rate, Impairment(options.damage, options.lose))
     bridge.which, bridge.dark_after = options.dark, options.dark_after
     signal.signal(signal.SIGUSR1, lambda *_: bridge.darken())
     signal.signal(signal.SIGUSR2, lambda *_: bridge.lighten())

@@ -30,6 +30,7 @@
 #   counted NAME                      what ours printed as NAME=number after the last exchange
 #   counted_theirs NAME               the same of usrsctp
 #   expect_count NAME CONDITION       fails unless that number meets it: expect_count reports_sent "> 0"
+#   expect_count_theirs NAME CONDITION  the same of what the other stack's program printed
 #   exchange_failed REASON            ends the test with what both programs said
 
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
@@ -339,12 +340,14 @@ number_in() {
     say "$number"
 }
 
-expect_count() {
+expect_count() { expect_number ours "$@"; }
+expect_count_theirs() { expect_number theirs "$@"; }
+expect_number() {
     local number condition
-    number=$(counted "$1")
-    say "    $1: $number"
-    condition="$number $2"
-    ((condition)) || exchange_failed "$1 is $number, not $2"
+    number=$(number_in "$1" "$2")
+    say "    $2: $number"
+    condition="$number $3"
+    ((condition)) || exchange_failed "$2 is $number, not $3"
 }
 
 exchange_failed() {

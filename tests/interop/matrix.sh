@@ -5,7 +5,7 @@
 #
 #   matrix.sh                     a selection against Linux, for every day; usrsctp has its own scripts
 #   matrix.sh all                 every cell; the results go to target/interop/matrix.tsv, a table to matrix.md beside it
-#   matrix.sh all linux loss...   the cells of these stacks and features
+#   matrix.sh all linux loss...   the cells of these stacks and features; "webrtc" is tests/webrtc/run.sh
 #
 # ENCAPSULATION names how SCTP is carried: udp, raw or both ("udp raw", the default for every cell; a selection has some of
 # each).
@@ -53,6 +53,24 @@ ABORTING=(--messages 4000 --abort-after 3000)
 feature_abort-by-sender() { BOTH=("${ABORTING[@]}" --ending abort-by-source) && transfer && told_why "$SENDER"; }
 feature_abort-by-receiver() { BOTH=("${ABORTING[@]}" --ending abort-by-sink) && transfer && told_why "$RECEIVER"; }
 feature_all-paths() { BOTH=(--messages 3000) OURS_TOO=(--cmt) && transfer && used_paths_of_ours 2; }
+# The preset for every-day use, with all its mechanisms.
+feature_recommended() { OURS_TOO=(--preset recommended) && transfer; }
+feature_recommended-loss() {
+    losing 0.03 --delay 0.01 && OURS_TOO+=(--preset recommended) BOTH=(--messages 300) && transfer
+}
+feature_recommended-failover() { OURS_TOO=(--preset recommended) && feature_failover; }
+# A short path beside a long one: what waits for the long one is far below what the short one brings meanwhile. usrsctp drops what
+# comes when 512 chunks wait, and says nothing. Linux charges the memory of a whole packet for every chunk in it.
+feature_recommended-unequal() {
+    local sizes=(--messages 24000 --mean-size 350)
+    [[ $STACK != linux ]] || sizes=(--messages 6000 --mean-size 1400)
+    losing 0.01 --delay 0.001,0.05 --rate 30,10
+    SENDER_TOO=(--wait-paths "$(addresses "$(side_of "$RECEIVER")")")
+    BOTH=("${sizes[@]}" --receive-buffer 4000000 --local-port 5097)
+    OURS_TOO+=(--preset recommended) && transfer
+    if [[ $SENDER == ours ]]; then used_paths_of_ours 2; fi
+    if [[ $STACK$SENDER == usrsctpours ]]; then expect_count_theirs dropped_at_limit "> 0"; fi
+}
 feature_nr-sack() {
     BOTH=(--messages 2000 --cmt) OURS_TOO=(--nr-sack all) THEIRS_TOO=(--nr-sack) && transfer
     if [[ $SENDER == ours ]]; then expect_count nr_sacks_received "> 0"; else expect_count nr_sacks_sent "> 0"; fi
@@ -108,6 +126,48 @@ authenticated() {
 }
 feature_auth() { authenticated a-key-of-both; }
 feature_auth-without-key() { authenticated none; }
+
+# Each side has a key that the other has not: the association never begins, and nobody is told why.
+feature_wrong-key() {
+    BOTH=(--refused) OURS_TOO=(--authenticate a-key-of-ours) THEIRS_TOO=(--authenticate another-key)
+    local listener=theirs
+    [[ $CONNECTOR == theirs ]] && listener=ours
+    start $listener
+    wait_until $listener ready
+    start "$CONNECTOR"
+    finish "$CONNECTOR"
+    says "$CONNECTOR" refused || exchange_failed "the wrong key was not refused"
+    [[ $(cat "$WORK/$listener.out") == ready ]] || exchange_failed "the listener has an association"
+    if [[ $listener == theirs ]]; then theirs_kill; else kill -KILL "$OURS_PID" && { wait "$OURS_PID" || true; }; fi
+}
+
+# Before a long message on one stream has arrived, short ones on others come in between, where both sides have I-DATA; else none.
+LONG_BESIDE_SHORT=(--messages 400 --mean-size 500 --first-size 1000000 --receive-buffer 8000000)
+feature_long-beside-short() {
+    BOTH=("${LONG_BESIDE_SHORT[@]}") && transfer
+    expect_number "$RECEIVER" before_first "== 0"
+}
+feature_interleaved-long() {
+    BOTH=("${LONG_BESIDE_SHORT[@]}") && interleaved
+    expect_number "$RECEIVER" before_first "> 100"
+}
+
+# Another path becomes the primary one when half of the messages are sent, as the sender wants, or when half have come, as the receiver
+# wants (RFC 5061): the data is on one path, then on the other.
+feature_primary-by-sender() { primary_changes by-sender; }
+feature_primary-by-receiver() { primary_changes by-receiver; }
+primary_changes() {
+    local path at_first=() direction=tx
+    [[ $SENDER == theirs ]] && direction=rx
+    for path in 1 2; do at_first[path]=$(bytes_of_ours $path $direction); done
+    BOTH=(--messages 6000 --primary "$1" --local-port "$((PORT + 700))")
+    SENDER_TOO=(--wait-paths "$(cell_addresses "$(side_of "$RECEIVER")")")
+    transfer
+    for path in 1 2; do
+        (($(bytes_of_ours $path $direction) - at_first[path] > 500000)) || exchange_failed "path $path carried too little"
+    done
+}
+bytes_of_ours() { in_b cat "/sys/class/net/path$1/statistics/$2_bytes"; }
 
 # One in twenty of the ECN-capable packets is marked.
 feature_marks() {
@@ -172,6 +232,25 @@ feature_drop-reports() {
 feature_limited-retransmissions() { losing 0.05 && BOTH=(--messages 300 --give-up-after 0) && transfer && gave_up 100 299; }
 # How many messages are too old after a retransmission timeout is a matter of timing.
 feature_lifetime() { losing 0.05 && BOTH=(--messages 300 --lifetime 100) && transfer && gave_up 1 300; }
+
+# One message in four is most important, and one in four least: what does not fit the send buffer is given up.
+feature_priorities() {
+    losing 0.02 --rate 5 && BOTH=(--messages 1000 --priorities) && transfer
+    local arrived
+    arrived=$(number_in theirs arrived)
+    ((arrived >= 250 && arrived < 1000)) || exchange_failed "$arrived of 1000 messages arrived"
+    ((arrived + $(counted abandoned) >= 1000)) || exchange_failed "messages vanished"
+}
+
+# Extensions over IPv6.
+feature_ipv6-auth() { FAMILY=6 && feature_auth; }
+feature_ipv6-extensions() { FAMILY=6 && feature_extensions; }
+feature_ipv6-reset-streams() { FAMILY=6 && feature_reset-streams; }
+feature_ipv6-move-addresses() { FAMILY=6 && feature_move-addresses; }
+feature_ipv6-marks() { FAMILY=6 && feature_marks; }
+feature_ipv6-interleaved() { FAMILY=6 && feature_interleaved; }
+feature_ipv6-limited-retransmissions() { FAMILY=6 && feature_limited-retransmissions; }
+feature_ipv6-restart() { FAMILY=6 && feature_restart; }
 
 # The path that carries the data goes dark in the middle of a transfer, without a word.
 feature_failover() {
@@ -300,7 +379,7 @@ restart_sender() {
 wanted() {
     local stacks='' features='' word
     for word in "${WANTED[@]}"; do
-        case $word in linux | usrsctp) stacks+=" $word " ;; *) features+=" $word " ;; esac
+        case $word in linux | usrsctp | webrtc) stacks+=" $word " ;; *) features+=" $word " ;; esac
     done
     [[ (-z $stacks || $stacks == *" $1 "*) && (-z $features || -z $2 || $features == *" $2 "*) ]]
 }
@@ -352,12 +431,19 @@ directions() {
         for connector in ours theirs; do
             for sender in ours theirs; do
                 # Who restarts is who connects; CMT is what the sender does, and Linux has none.
-                [[ $feature == restart && $connector != "$sender" ]] && continue
+                [[ ${feature#ipv6-} == restart && $connector != "$sender" ]] && continue
                 [[ $feature == all-paths && $sender == theirs ]] && continue
+                # What this tests is the sender's, or nobody sends.
+                [[ $feature == priorities && $sender == theirs ]] && continue
+                [[ $feature == wrong-key && $connector != "$sender" ]] && continue
                 # usrsctp takes acknowledgements for old ones, depending on the TSNs of both sides, when its request was granted.
                 [[ $feature == reset-association && $STACK$sender == usrsctptheirs ]] && continue
                 # In UDP usrsctp sends from where the route leads, also the request to delete that very address, which it must not.
-                [[ $feature == move-addresses && $STACK$CARRIED$sender == usrsctpudptheirs ]] && continue
+                [[ ${feature#ipv6-} == move-addresses && $STACK$CARRIED$sender == usrsctpudptheirs ]] && continue
+                # Over IPv6 itself the system chooses for it in the same way.
+                [[ $feature == ipv6-move-addresses && $STACK$sender == usrsctptheirs ]] && continue
+                # Over IPv4 itself the data to usrsctp is on the second path from the beginning.
+                [[ $feature == primary-* && $STACK$CARRIED$sender == usrsctprawours ]] && continue
                 cell "$feature" $connector $sender "$homing"
             done
         done
@@ -370,21 +456,28 @@ interleaves() { [[ $STACK != linux ]]; }
 plain_cells() {
     local feature
     for feature in ordered unordered streams long ipv6 echo end-by-receiver end-by-both abort-by-sender abort-by-receiver \
-        extensions declining auth auth-without-key reset-streams reset-incoming reset-association add-streams add-incoming; do
+        extensions declining auth auth-without-key wrong-key long-beside-short ipv6-auth ipv6-extensions ipv6-reset-streams \
+        reset-streams reset-incoming reset-association add-streams add-incoming; do
         directions $feature single dual
     done
+    directions recommended single dual
     directions all-paths dual
-    directions move-addresses dual
+    for feature in move-addresses ipv6-move-addresses primary-by-sender primary-by-receiver; do directions $feature dual; done
     # In UDP usrsctp neither sets the ECN field nor reads it.
-    [[ $STACK$CARRIED == usrsctpudp ]] || directions marks single dual
+    if [[ $STACK$CARRIED != usrsctpudp ]]; then
+        directions marks single dual
+        # Over IPv6 it does neither, too.
+        [[ $STACK == usrsctp ]] || directions ipv6-marks dual
+    fi
     [[ $STACK == linux ]] || directions nr-sack dual
     interleaves || return 0
-    for feature in interleaved interleaved-unordered; do directions $feature single dual; done
+    for feature in interleaved interleaved-unordered interleaved-long ipv6-interleaved; do directions $feature single dual; done
 }
 
 bridged_cells() {
     local feature
-    for feature in loss ipv6-loss auth-loss limited-retransmissions lifetime restart; do
+    for feature in loss ipv6-loss auth-loss limited-retransmissions lifetime priorities restart \
+        ipv6-limited-retransmissions ipv6-restart; do
         directions $feature single dual
     done
     if interleaves; then
@@ -394,6 +487,9 @@ bridged_cells() {
     # that its packets and the answers to them cross the paths: when one goes dark, usrsctp thinks that both have failed.
     [[ $STACK == usrsctp && $CARRIED == raw ]] || directions failover dual
     directions ipv6-failover dual
+    directions recommended-loss single dual
+    [[ $STACK == usrsctp && $CARRIED == raw ]] || directions recommended-failover dual
+    directions recommended-unequal dual
 }
 
 # Damaged packets are no matter of tshark.
@@ -494,6 +590,8 @@ if [[ -z ${MATRIX_STACK:-} ]]; then
         wanted $stack '' || continue
         MATRIX_STACK=$stack "$0" all "$@" || status=1
     done
+    # It has no features of that kind.
+    if wanted webrtc none; then WEBRTC_TABLE=$TABLE.tsv tests/webrtc/run.sh || status=1; fi
     [[ ! -s $TABLE.tsv ]] || tests/interop/table.py "$TABLE.tsv" | tee "$TABLE.md"
     exit $status
 fi

@@ -12,6 +12,9 @@ DIRECTIONS = [("ours", "ours"), ("ours", "theirs"), ("theirs", "ours"), ("theirs
 HEADINGS = ["we connect, we send", "we connect, it sends", "it connects, we send", "it connects, it sends"]
 PATHS = {"single": "1 path", "dual": "2 paths"}
 
+# Connector and sender of a test that has no such directions.
+NONE = ("-", "-")
+
 Row = tuple[str, str, str, str]
 Rows = dict[Row, dict[tuple[str, str], str]]
 
@@ -46,6 +49,14 @@ def print_summary(rows: Rows) -> None:
         print(line([feature, *(counted(rows.get((*column, feature), {})) for column in columns)]))
 
 
+def print_tests(rows: Rows) -> None:
+    """The stacks of WebRTC, which have tests of their own."""
+    print(line(["peer", "carried in", "test", "result"]))
+    print(line(["---"] * 4))
+    for (stack, carried, _, feature), results in rows.items():
+        print(line([stack, carried, feature, results[NONE]]))
+
+
 def counted(results: dict[tuple[str, str], str]) -> str:
     found = list(results.values())
     return ", ".join(f"{found.count(name)} {name}" for name in dict.fromkeys(found))
@@ -53,9 +64,15 @@ def counted(results: dict[tuple[str, str], str]) -> str:
 
 def main() -> None:
     rows = read(sys.argv[1])
-    print_cells(rows)
-    print()
-    print_summary(rows)
+    tests = {row: results for row, results in rows.items() if NONE in results}
+    cells = {row: results for row, results in rows.items() if NONE not in results}
+    if cells:
+        print_cells(cells)
+        print()
+        print_summary(cells)
+    if tests:
+        print()
+        print_tests(tests)
     flat = [result for results in rows.values() for result in results.values()]
     counts = ", ".join(f"{flat.count(name)} {name}" for name in ("ok", "failed"))
     print(f"\n{len(flat)} cells: {counts}.")

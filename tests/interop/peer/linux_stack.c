@@ -39,6 +39,10 @@ int stack_interleaving(void)
 	return stack_get(SCTP_INTERLEAVING_SUPPORTED, &agreed, &size) == 0 ? (int)agreed.assoc_value : -1;
 }
 
+void stack_print_counters(void)
+{
+}
+
 void stack_open(int family)
 {
 	descriptor = socket(family, SOCK_STREAM, IPPROTO_SCTP);

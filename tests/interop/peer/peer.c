@@ -56,6 +56,7 @@ struct end {
 	uint8_t *message;
 	uint8_t *wanted;
 	unsigned restarts;
+	uint64_t before_first; /* messages that came before the first one was complete */
 	bool were_reset; /* the streams of this side, or everything */
 };
 
@@ -110,9 +111,11 @@ static uint64_t get_u64(const uint8_t *at)
 	return value;
 }
 
-static size_t message_length(uint64_t number, uint64_t mean_size)
+static size_t message_length(const struct options *options, uint64_t number)
 {
-	return HEADER + (size_t)(mix(number) % (2 * mean_size));
+	if (number == 0 && options->first_size)
+		return HEADER + (size_t)options->first_size;
+	return HEADER + (size_t)(mix(number) % (2 * options->mean_size));
 }
 
 /* Whether the association begins with half of the streams. */
@@ -249,7 +252,8 @@ static void open_socket(const struct options *options)
 	struct sctp_event event = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1 };
 	struct sctp_event stream_reset = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_STREAM_RESET_EVENT, .se_on = 1 };
 	struct sctp_event association_reset = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_RESET_EVENT, .se_on = 1 };
-	struct sctp_initmsg init = { .sinit_num_ostreams = streams_at(options, 0), .sinit_max_instreams = MAX_STREAMS };
+	struct sctp_initmsg init = { .sinit_num_ostreams = streams_at(options, 0), .sinit_max_instreams = MAX_STREAMS,
+				     .sinit_max_attempts = options->refused ? 1 : 0 };
 	struct sctp_assoc_value partial = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = options->partial_reliability };
 	struct sctp_assoc_value enabled = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = 1 };
 	/* Of streams, of the association, and of the number of streams. */
@@ -276,14 +280,21 @@ static void open_socket(const struct options *options)
 		set_option(SCTP_EVENT, &stream_reset, sizeof stream_reset);
 		set_option(SCTP_EVENT, &association_reset, sizeof association_reset);
 	}
-	if (options->move_addresses) {
+	if (options->move_addresses || options->primary != UNCHANGED) {
 		set_option(SCTP_AUTH_SUPPORTED, &enabled, sizeof enabled);
 		set_option(SCTP_ASCONF_SUPPORTED, &enabled, sizeof enabled);
 	}
 	/* A message must fit, twice. */
-	if (options->mean_size > 20000 &&
-	    stack_set_buffers((int)(4 * options->mean_size), (int)(4 * options->mean_size)) != 0)
+	int room = options->receive_buffer ? options->receive_buffer : (int)(4 * options->mean_size);
+
+	if ((options->receive_buffer || options->mean_size > 20000) && stack_set_buffers(room, room) != 0)
 		fail("socket buffers: %s", strerror(errno));
+	/* Messages are received whole. */
+	if (options->first_size) {
+		uint32_t whole = (uint32_t)options->first_size + NOTIFICATION;
+
+		set_option(SCTP_PARTIAL_DELIVERY_POINT, &whole, sizeof whole);
+	}
 	for (int i = 0; i < (moves(options) ? 1 : local.count); i++) {
 		union address *address = &local.each[i];
 
@@ -309,22 +320,29 @@ static void connect_to(const struct options *options)
 		memcpy(packed + used, &remote.each[i], address_size(&remote.each[i]));
 		used += address_size(&remote.each[i]);
 	}
-	if (stack_connect(packed, used, remote.count) != 0)
+	if (stack_connect(packed, used, remote.count) != 0 && !options->refused)
 		fail("connect to %s: %s", options->remote, strerror(errno));
 }
 
 /* usrsctp never sends what it got before COOKIE ACK if its peer demands that COOKIE ECHO and DATA are authenticated. */
-static void wait_until_established(void)
+static void wait_until_established(const struct options *options)
 {
 	struct sctp_status status;
 
-	for (int tries = 0; tries < 1000; tries++) {
+	for (int tries = 0; tries < (options->refused ? 500 : 1000); tries++) {
 		socklen_t size = sizeof status;
 
 		memset(&status, 0, sizeof status);
-		if (stack_get(SCTP_STATUS, &status, &size) == 0 && status.sstat_state == SCTP_ESTABLISHED)
+		if (stack_get(SCTP_STATUS, &status, &size) == 0 && status.sstat_state == SCTP_ESTABLISHED) {
+			if (options->refused)
+				fail("an association in spite of the key");
 			return;
+		}
 		usleep(10000);
+	}
+	if (options->refused) {
+		puts("refused");
+		exit(0);
 	}
 	fail("the association is not established");
 }
@@ -335,7 +353,7 @@ static void associate(const struct options *options)
 	if (!options->listen) {
 		connect_to(options);
 		if (options->authenticate)
-			wait_until_established();
+			wait_until_established(options);
 		return;
 	}
 	if (stack_listen() != 0)
@@ -451,7 +469,7 @@ static void start_end(struct end *end, const struct options *options)
 {
 	memset(end, 0, sizeof *end);
 	end->options = options;
-	end->room = HEADER + 2 * options->mean_size + 1;
+	end->room = HEADER + (options->first_size > 2 * options->mean_size ? options->first_size : 2 * options->mean_size) + 1;
 	end->message = must_allocate(end->room);
 	end->wanted = must_allocate(end->room);
 	end->seen = must_allocate(options->messages * sizeof *end->seen);
@@ -488,7 +506,7 @@ static bool send_message(struct end *end, const uint8_t *message, size_t length,
 
 static bool send_number(struct end *end, uint64_t number)
 {
-	size_t length = message_length(number, end->options->mean_size);
+	size_t length = message_length(end->options, number);
 
 	fill_message(end->wanted, length, number);
 	return send_message(end, end->wanted, length, (uint16_t)(number % streams_at(end->options, number)),
@@ -509,9 +527,10 @@ static void check_message(struct end *end, size_t length, uint16_t stream)
 		fail("message %llu on stream %u came twice or is out of order", (unsigned long long)number, stream);
 	if (!options->gives_up && !options->unordered && number != end->expected[stream])
 		fail("message %llu on stream %u is missing", (unsigned long long)end->expected[stream], stream);
+	end->before_first += number != 0 && !end->seen[0];
 	end->seen[number] = true;
 	end->expected[stream] = number + streams_at(options, number);
-	size_t right_length = message_length(number, options->mean_size);
+	size_t right_length = message_length(options, number);
 	if (length != right_length)
 		fail("message %llu has %zu bytes, not %zu", (unsigned long long)number, length, right_length);
 	fill_message(end->wanted, length, number);
@@ -729,6 +748,30 @@ static void move_addresses(const struct options *options)
 	fflush(stdout);
 }
 
+/* New data goes to the last of the addresses that were waited for. */
+static void change_primary(const struct options *options)
+{
+	struct addresses remote;
+	struct sctp_setprim primary = { 0 };
+
+	if (!options->wait_paths)
+		fail("--primary needs --wait-paths");
+	parse_addresses(options->wait_paths, options->listen ? options->local_port : options->sctp_port, &remote);
+	memcpy(&primary.ssp_addr, &remote.each[remote.count - 1], address_size(&remote.each[remote.count - 1]));
+	set_option(SCTP_PRIMARY_ADDR, &primary, sizeof primary);
+}
+
+/* Asks the sender to send to the last address of this side (RFC 5061). */
+static void ask_for_primary(const struct options *options)
+{
+	struct addresses local;
+	struct sctp_setpeerprim primary = { 0 };
+
+	parse_addresses(options->local, options->listen ? options->sctp_port : options->local_port, &local);
+	memcpy(&primary.sspp_addr, &local.each[local.count - 1], address_size(&local.each[local.count - 1]));
+	set_option(SCTP_SET_PEER_PRIMARY_ADDR, &primary, sizeof primary);
+}
+
 /* Sends all messages. If they are wanted back, no more than some are under way. */
 static void send_all(struct end *end)
 {
@@ -746,6 +789,10 @@ static void send_all(struct end *end)
 			reconfigure(end);
 		if (options->move_addresses && number == options->messages / 2)
 			move_addresses(options);
+		if (options->primary == BY_SENDER && number == options->messages / 2) {
+			wait_for_acknowledgements();
+			change_primary(options);
+		}
 		if (!send_number(end, number))
 			return;
 	}
@@ -782,10 +829,13 @@ static enum next receive_all(struct end *end)
 		uint64_t count = end->received.messages;
 		if (options->all_extensions && count == 1)
 			print_agreed();
-		if (count == options->messages / 2)
+		if (count == options->messages / 2) {
 			ask_for_reconfiguration(options);
+			if (options->primary == BY_RECEIVER)
+				ask_for_primary(options);
+		}
 		if (options->role == ECHO_BACK)
-			send_message(end, end->wanted, message_length(get_u64(end->wanted), options->mean_size),
+			send_message(end, end->wanted, message_length(options, get_u64(end->wanted)),
 				     arrival.stream, arrival.unordered);
 		if (count == options->messages) {
 			puts("complete");
@@ -806,6 +856,8 @@ static void print_result(const struct end *end, enum next next)
 	const struct options *options = end->options;
 	const struct tally *tally = options->role == SOURCE ? &end->sent : &end->received;
 
+	stack_print_counters();
+	printf("before_first=%llu\n", (unsigned long long)end->before_first);
 	printf("end=%s restarts=%u\n", next == ABORTED ? "aborted" : "graceful", end->restarts);
 	/* What was given up is no part of what both sides must agree on. */
 	if (options->gives_up || aborts(options))
@@ -829,7 +881,8 @@ static void __attribute__((noreturn)) usage(void)
 	      "            [--ending source|sink|both|abort-by-source|abort-by-sink] [--abort-after MESSAGES]\n"
 	      "            [--wait-paths ADDRESS[,ADDRESS]] [--path-max-retrans N] [--hold] [--expect-restart] [--stay]\n"
 	      "            [--all-extensions] [--no-partial-reliability] [--cmt] [--drop-reports] [--nr-sack]\n"
-	      "            [--authenticate KEY] [--move-addresses]\n"
+	      "            [--authenticate KEY] [--move-addresses] [--receive-buffer BYTES] [--refused]\n"
+	      "            [--first-size BYTES] [--primary by-sender|by-receiver] [--priorities]\n"
 	      "            [--reconfigure reset-outgoing|reset-incoming|reset-association|add-outgoing|add-incoming]\n",
 	      stderr);
 	exit(2);
@@ -854,6 +907,15 @@ static enum reconfiguration reconfiguration_named(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return (enum reconfiguration)(i + 1);
 	fail("'%s' is no reconfiguration", name);
+}
+
+static enum primary primary_named(const char *name)
+{
+	if (strcmp(name, "by-sender") == 0)
+		return BY_SENDER;
+	if (strcmp(name, "by-receiver") == 0)
+		return BY_RECEIVER;
+	fail("'%s' changes no primary path", name);
 }
 
 static uint64_t number_in(const char *text, uint64_t low, uint64_t high)
@@ -901,6 +963,11 @@ static const struct option KNOWN[] = {
 	{ "authenticate", required_argument, NULL, 'k' },
 	{ "reconfigure", required_argument, NULL, 'z' },
 	{ "move-addresses", no_argument, NULL, 'Z' },
+	{ "receive-buffer", required_argument, NULL, 'B' },
+	{ "first-size", required_argument, NULL, 'F' },
+	{ "primary", required_argument, NULL, 'W' },
+	{ "refused", no_argument, NULL, 'f' },
+	{ "priorities", no_argument, NULL, 'I' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -946,6 +1013,12 @@ static void take_option(struct options *options, int name)
 	case 'k': options->authenticate = optarg; break;
 	case 'z': options->reconfiguration = reconfiguration_named(optarg); break;
 	case 'Z': options->move_addresses = true; break;
+	case 'B': options->receive_buffer = (int)number_in(optarg, 4096, 1 << 28); break;
+	case 'F': options->first_size = number_in(optarg, 1, 1u << 22); break;
+	case 'W': options->primary = primary_named(optarg); break;
+	case 'f': options->refused = true; break;
+	/* Which the other side sends. */
+	case 'I': options->gives_up = true; break;
 	default: usage();
 	}
 }

@@ -61,5 +61,7 @@ int stack_prepare_to_vanish(void);
 void stack_close(void);
 /* Whether I-DATA was agreed on; negative where the stack does not tell. */
 int stack_interleaving(void);
+/* Prints what the stack has counted and the tests ask for. */
+void stack_print_counters(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* usrsctp, the SCTP of FreeBSD as a library. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,14 @@ int stack_interleaving(void)
 	socklen_t size = sizeof agreed;
 
 	return stack_get(SCTP_INTERLEAVING_SUPPORTED, &agreed, &size) == 0 ? (int)agreed.assoc_value : -1;
+}
+
+void stack_print_counters(void)
+{
+	struct sctpstat counted;
+
+	usrsctp_get_stat(&counted);
+	printf("dropped_at_limit=%u\n", (unsigned)counted.sctps_datadropchklmt);
 }
 
 void stack_open(int family)

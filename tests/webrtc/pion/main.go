@@ -23,6 +23,15 @@ import (
 
 const mostBytes = 1 << 18
 
+type options struct {
+	server      bool
+	what        string
+	waits       bool
+	interleaves bool
+	loses       bool
+	aborts      bool
+}
+
 var loggers = logging.NewDefaultLoggerFactory()
 
 func main() {
@@ -30,38 +39,76 @@ func main() {
 	peer := flag.String("peer", "", "address and UDP port of the peer")
 	server := flag.Bool("server", false, "wait for the DTLS handshake of the peer")
 	what := flag.String("what", "echo", "echo or check")
+	waits := flag.Bool("waits", false, "wait for the SCTP association of the peer")
+	interleaves := flag.Bool("interleaves", true, "have I-DATA")
+	loses := flag.Bool("loses", false, "packets get lost: send messages that are abandoned, too")
+	aborts := flag.Bool("abort", false, "end the association by ABORT after check")
 	flag.Parse()
-	if err := run(*local, *peer, *server, *what); err != nil {
+	options := options{*server, *what, *waits, *interleaves, *loses, *aborts}
+	if err := run(*local, *peer, options); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(local, peer string, server bool, what string) error {
-	conn, err := handshake(local, peer, server)
+func run(local, peer string, options options) error {
+	conn, err := handshake(local, peer, options.server)
 	if err != nil {
 		return fmt.Errorf("DTLS: %w", err)
 	}
 	defer conn.Close()
-	// Both sides open the association, as in WebRTC.
-	association, err := sctp.Client(sctp.Config{
-		NetConn:              conn,
-		LoggerFactory:        loggers,
-		EnableZeroChecksum:   true,
-		MaxReceiveBufferSize: 4 << 20,
-	})
+	association, err := associate(conn, options)
 	if err != nil {
 		return fmt.Errorf("SCTP: %w", err)
 	}
 	defer association.Close()
-	if what == "check" {
-		// The client has even streams, the server odd ones.
-		first := uint16(0)
-		if server {
-			first = 1
-		}
-		return check(association, first)
+	agreed, _ := association.Metadata()
+	log.Printf("agreed: %+v", agreed)
+	if !agreed.ZeroChecksumSendingEnabled || !agreed.ZeroChecksumReceivingEnabled {
+		return errors.New("zero checksums were not agreed on")
 	}
-	return echo(association)
+	if agreed.MessageInterleavingEnabled != options.interleaves {
+		return errors.New("I-DATA is not as it should be")
+	}
+	if options.what != "check" {
+		return echo(association)
+	}
+	// The client has even streams, the server odd ones.
+	first := uint16(0)
+	if options.server {
+		first = 1
+	}
+	if err := check(association, first, options.loses); err != nil {
+		return err
+	}
+	if options.aborts {
+		association.Abort("enough")
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return association.Shutdown(ctx)
+}
+
+// associate opens the association, as both sides do in WebRTC, or waits for it.
+func associate(conn net.Conn, options options) (*sctp.Association, error) {
+	if options.waits {
+		return sctp.ServerWithOptions(
+			sctp.WithNetConn(conn),
+			sctp.WithLoggerFactory(loggers),
+			sctp.WithEnableZeroChecksum(true),
+			sctp.WithEnableInterleaving(options.interleaves),
+			sctp.WithMaxReceiveBufferSize(4<<20),
+			sctp.WithMaxMessageSize(mostBytes),
+		)
+	}
+	return sctp.ClientWithOptions(
+		sctp.WithNetConn(conn),
+		sctp.WithLoggerFactory(loggers),
+		sctp.WithEnableZeroChecksum(true),
+		sctp.WithEnableInterleaving(options.interleaves),
+		sctp.WithMaxReceiveBufferSize(4<<20),
+		sctp.WithMaxMessageSize(mostBytes),
+	)
 }
 
 func handshake(local, peer string, server bool) (*dtls.Conn, error) {
@@ -131,7 +178,7 @@ func echo(association *sctp.Association) error {
 }
 
 // check opens channels of every kind to a peer that sends everything back.
-func check(association *sctp.Association, first uint16) error {
+func check(association *sctp.Association, first uint16, loses bool) error {
 	kinds := []datachannel.Config{
 		{ChannelType: datachannel.ChannelTypeReliable, Label: "ordered", Protocol: "test"},
 		{ChannelType: datachannel.ChannelTypeReliableUnordered, Label: "unordered", Priority: 1024},
@@ -152,14 +199,112 @@ func check(association *sctp.Association, first uint16) error {
 			return fmt.Errorf("%s: close: %w", kind.Label, err)
 		}
 	}
+	next := first + 2*uint16(len(kinds))
+	if err := checkMany(association, next); err != nil {
+		return err
+	}
+	if !loses {
+		return nil
+	}
+	return checkAbandoned(association, next+2*manyChannels)
+}
+
+const manyChannels = 200
+
+// checkMany opens many channels at once, and wants a message of each of them back.
+func checkMany(association *sctp.Association, first uint16) error {
+	var channels []*datachannel.DataChannel
+	for number := uint16(0); number < manyChannels; number++ {
+		config := datachannel.Config{Label: fmt.Sprint("channel ", number), LoggerFactory: loggers}
+		channel, err := datachannel.Dial(association, first+2*number, &config)
+		if err != nil {
+			return fmt.Errorf("channel %d: %w", number, err)
+		}
+		if _, err := channel.WriteDataChannel([]byte(config.Label), true); err != nil {
+			return err
+		}
+		channels = append(channels, channel)
+	}
+	buffer := make([]byte, mostBytes)
+	for number, channel := range channels {
+		if err := channel.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			return err
+		}
+		n, _, err := channel.ReadDataChannel(buffer)
+		if err != nil || string(buffer[:n]) != fmt.Sprint("channel ", number) {
+			return fmt.Errorf("channel %d: %q, %w", number, buffer[:n], err)
+		}
+		if err := channel.Close(); err != nil {
+			return err
+		}
+	}
+	log.Printf("%d channels: ok", manyChannels)
 	return nil
+}
+
+// checkAbandoned sends messages that are not retransmitted, then others behind them on the same channel until one comes back.
+func checkAbandoned(association *sctp.Association, first uint16) error {
+	kinds := []datachannel.ChannelType{
+		datachannel.ChannelTypePartialReliableRexmit, datachannel.ChannelTypePartialReliableRexmitUnordered,
+	}
+	for number, kind := range kinds {
+		config := datachannel.Config{ChannelType: kind, Label: "abandoned", LoggerFactory: loggers}
+		channel, err := datachannel.Dial(association, first+2*uint16(number), &config)
+		if err != nil {
+			return err
+		}
+		came, err := echoesOfAbandoned(channel)
+		if err != nil {
+			return fmt.Errorf("abandoned messages: %w", err)
+		}
+		if came == 0 || came >= abandonable {
+			return fmt.Errorf("%d of %d messages came back, though packets were lost", came, abandonable)
+		}
+		log.Printf("abandoned messages: %d of %d came back: ok", came, abandonable)
+		if err := channel.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const abandonable = 300
+
+func echoesOfAbandoned(channel *datachannel.DataChannel) (int, error) {
+	for number := 0; number < abandonable; number++ {
+		if _, err := channel.WriteDataChannel(bytes.Repeat([]byte{byte(number)}, 1000), false); err != nil {
+			return 0, err
+		}
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(50 * time.Millisecond):
+				_, _ = channel.WriteDataChannel([]byte("last"), true)
+			}
+		}
+	}()
+	buffer := make([]byte, mostBytes)
+	for came := 0; ; came++ {
+		if err := channel.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			return 0, err
+		}
+		_, isString, err := channel.ReadDataChannel(buffer)
+		if err != nil || isString {
+			return came, err
+		}
+	}
 }
 
 // checkChannel sends messages one by one and wants each of them back.
 func checkChannel(channel *datachannel.DataChannel) error {
 	buffer := make([]byte, mostBytes)
-	sizes := []int{1, 3, 1000, 1200, 5000, 60000}
-	for number := 0; number < 60; number++ {
+	sizes := []int{1, 3, 1000, 1200, 5000, 60000, mostBytes}
+	for number := 0; number < 56; number++ {
 		content := bytes.Repeat([]byte{byte('a' + number%26)}, sizes[number%len(sizes)])
 		if _, err := channel.WriteDataChannel(content, number%2 == 1); err != nil {
 			return err

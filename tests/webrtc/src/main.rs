@@ -6,11 +6,14 @@
 
 use std::net::SocketAddr;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use polypath_datachannel::{ChannelParameters, Content, DataChannel, DataChannels, Reliability};
+use polypath::AssociationError;
+use polypath_datachannel::{ChannelParameters, Content, DataChannels};
 use polypath_webrtc::dtls::{self, Role};
-use polypath_webrtc::{associate, channels};
+use polypath_webrtc::{
+    Begin, Lossy, associate, channels, check, config, config_without_interleaving,
+};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::net::UdpSocket;
 
@@ -26,6 +29,18 @@ struct Options {
     /// Wait for the DTLS handshake of the peer, which begins it otherwise.
     #[arg(long)]
     server: bool,
+    /// Who opens the association.
+    #[arg(long, value_enum, default_value_t)]
+    begin: Begin,
+    /// Do without I-DATA.
+    #[arg(long)]
+    no_interleaving: bool,
+    /// Lose one packet of so many in both directions.
+    #[arg(long, default_value_t = 0, value_name = "PACKETS")]
+    lose_one_of: usize,
+    /// The association ends by ABORT: of this side after `check`, of the peer after `echo`.
+    #[arg(long)]
+    abort: bool,
     /// Fingerprint (SHA-256) that the certificate of the peer must have.
     #[arg(long)]
     fingerprint: Option<String>,
@@ -58,12 +73,32 @@ async fn main() -> anyhow::Result<()> {
         let is_wanted = wanted.eq_ignore_ascii_case(&connection.peer_fingerprint);
         ensure!(is_wanted, "the certificate of the peer is not the one that was expected");
     }
-    let association = associate(connection.layer).await.context("no association")?;
+    let config = match options.no_interleaving {
+        true => config_without_interleaving(),
+        false => config(),
+    };
+    let layer = Lossy::new(connection.layer, options.lose_one_of);
+    let association = associate(layer, options.begin, config).await.context("no association")?;
     let channels = channels(association.clone(), role);
     match options.what {
         What::Chat => chat(&channels, role).await?,
-        What::Echo => echo(channels).await,
-        What::Check => check(&channels).await?,
+        What::Echo => {
+            echo(channels).await;
+            let end = association.closed().await;
+            eprintln!("end: {end:?}");
+            let by_abort = matches!(end, Err(AssociationError::AbortedByPeer(_)));
+            ensure!(by_abort == options.abort, "an end of the other kind");
+        }
+        What::Check => {
+            check::everything(&channels, options.lose_one_of > 0).await?;
+            let interleaves = association.interleaves_messages();
+            ensure!(interleaves != options.no_interleaving, "I-DATA: {interleaves}");
+            if options.abort {
+                association.abort("enough");
+            } else {
+                association.shutdown().await?;
+            }
+        }
     }
     // Whoever has left already is gone.
     let _ = association.shutdown_within(std::time::Duration::from_secs(2)).await;
@@ -101,53 +136,4 @@ async fn echo(channels: DataChannels) {
             }
         });
     }
-}
-
-async fn check(channels: &DataChannels) -> anyhow::Result<()> {
-    let new = ChannelParameters::new;
-    let kinds = [
-        new("ordered").protocol("test"),
-        new("unordered").unordered().priority(1024),
-        new("limited").reliability(Reliability::MaxRetransmissions(1000)),
-        new("timed").unordered().reliability(Reliability::MaxLifetimeMs(60_000)).priority(128),
-    ];
-    for parameters in kinds {
-        let label = parameters.label.clone();
-        let channel = channels.open(parameters).await?;
-        ensure!(channel.confirmed().await, "{label}: the peer refuses the channel");
-        check_channel(&channel).await.with_context(|| label.clone())?;
-        eprintln!("{label}: ok");
-        channel.close();
-    }
-    Ok(())
-}
-
-/// Sends messages, and takes their echoes in any order.
-async fn check_channel(channel: &DataChannel) -> anyhow::Result<()> {
-    let sizes = [1, 3, 1000, 1200, 5000, 60_000];
-    let of = |n: usize| match n % 2 {
-        0 => Content::from(vec![n as u8; sizes[n % sizes.len()]]),
-        _ => Content::from("x".repeat(sizes[n % sizes.len()])),
-    };
-    let contents: Vec<Content> = (0..60).map(of).collect();
-    let send = async {
-        for content in &contents {
-            channel.send(content.clone()).await?;
-        }
-        anyhow::Ok(())
-    };
-    let receive = async {
-        let mut missing = contents.clone();
-        while !missing.is_empty() {
-            let echo = channel.receive().await.context("the peer closed the channel")?;
-            match missing.iter().position(|content| *content == echo) {
-                Some(0) => drop(missing.remove(0)),
-                Some(place) if !channel.parameters().ordered => drop(missing.remove(place)),
-                Some(_) => bail!("an ordered message came out of order"),
-                None => bail!("{} bytes came back that were never sent", echo.len()),
-            }
-        }
-        anyhow::Ok(())
-    };
-    tokio::try_join!(send, receive).map(|_| ())
 }

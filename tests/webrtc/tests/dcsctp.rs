@@ -2,46 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
-use bytes::Bytes;
 use dcsctp::api::{
     DcSctpSocket, Message, Options, PpId, SendOptions, SocketEvent, SocketTime, StreamId,
     ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
 };
-use polypath::{ChannelLayer, LowerLayer};
+use polypath::{AssociationError, ChannelLayer, LowerLayer};
 use polypath_datachannel::dcep::{self, DcepMessage};
 use polypath_datachannel::{ChannelParameters, Content, DataChannels, Reliability};
 use polypath_webrtc::dtls::{self, Role};
-use polypath_webrtc::{SCTP_PORT, associate, channels};
+use polypath_webrtc::{Begin, Lossy, SCTP_PORT, associate, channels, check, config};
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
-
-/// Drops one packet of so many; of none with 0.
-#[derive(Debug)]
-struct Lossy {
-    layer: ChannelLayer,
-    one_of: usize,
-    sent: usize,
-}
-
-impl LowerLayer for Lossy {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.layer.poll_ready(cx)
-    }
-
-    fn send(&mut self, packet: Bytes) {
-        self.sent += 1;
-        if self.one_of == 0 || !self.sent.is_multiple_of(self.one_of) {
-            self.layer.send(packet);
-        }
-    }
-
-    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.layer.poll_receive(cx)
-    }
-}
 
 /// What the peer saw.
 #[derive(Debug, Default)]
@@ -55,7 +28,7 @@ struct Seen {
 /// A program over dcSCTP: it accepts every channel, sends every message back, and closes what its peer closes.
 struct Echo {
     socket: Box<dyn DcSctpSocket>,
-    layer: Lossy,
+    layer: ChannelLayer,
     begun: Instant,
     channels: BTreeMap<u16, ChannelParameters>,
     /// Resets that must wait for the one before.
@@ -63,10 +36,21 @@ struct Echo {
     seen: Seen,
     /// Label of the channel that the program opens itself, on this stream.
     opens: Option<(u16, &'static str)>,
+    /// The end of the association, as the program is told by its peer.
+    end: Option<&'static str>,
 }
 
+/// Messages that tell the program to end the association.
+const SHUT_DOWN: &str = "shut down";
+const ABORT: &str = "abort";
+
 impl Echo {
-    fn new(layer: Lossy, opens: Option<(u16, &'static str)>, interleaves: bool) -> Self {
+    fn new(
+        layer: ChannelLayer,
+        opens: Option<(u16, &'static str)>,
+        interleaves: bool,
+        begin: Begin,
+    ) -> Self {
         let options = Options {
             local_port: SCTP_PORT,
             remote_port: SCTP_PORT,
@@ -76,8 +60,9 @@ impl Echo {
             ..Options::default()
         };
         let mut socket = dcsctp::new_socket("peer", &options);
-        // Both sides do.
-        socket.connect();
+        if begin != Begin::Ours {
+            socket.connect();
+        }
         Self {
             socket,
             layer,
@@ -86,6 +71,7 @@ impl Echo {
             closing: Vec::new(),
             seen: Seen::default(),
             opens,
+            end: None,
         }
     }
 
@@ -140,6 +126,8 @@ impl Echo {
                     self.socket.reset_streams(&streams).unwrap();
                 }
                 Some(SocketEvent::OnStreamsResetFailed(streams)) => self.closing.extend(streams),
+                Some(SocketEvent::OnClosed() | SocketEvent::OnAborted(..))
+                    if self.end.is_some() => {}
                 Some(SocketEvent::OnAborted(kind, text)) => panic!("aborted: {kind:?} {text}"),
                 Some(SocketEvent::OnError(kind, text)) => panic!("{kind:?}: {text}"),
                 Some(_) => {}
@@ -158,6 +146,14 @@ impl Echo {
 
     fn answer(&mut self, message: Message) {
         let Message { stream_id: StreamId(stream), ppid: PpId(ppid), payload } = message;
+        if payload == SHUT_DOWN.as_bytes() {
+            self.end = Some(SHUT_DOWN);
+            return self.socket.shutdown();
+        }
+        if payload == ABORT.as_bytes() {
+            self.end = Some(ABORT);
+            return self.socket.close();
+        }
         if ppid != dcep::PPID {
             return self.send(stream, ppid, payload);
         }
@@ -174,7 +170,18 @@ impl Echo {
     fn send(&mut self, stream: u16, ppid: u32, payload: Vec<u8>) {
         let Some(parameters) = self.channels.get(&stream) else { return };
         let unordered = !parameters.ordered && ppid != dcep::PPID;
-        let options = SendOptions { unordered, ..SendOptions::default() };
+        let mut options = SendOptions { unordered, ..SendOptions::default() };
+        if ppid != dcep::PPID {
+            match parameters.reliability {
+                Reliability::MaxRetransmissions(most) => {
+                    options.max_retransmissions = Some(most as u16);
+                }
+                Reliability::MaxLifetimeMs(most) => {
+                    options.lifetime = Some(std::time::Duration::from_millis(most.into()));
+                }
+                _ => {}
+            }
+        }
         self.socket.send(Message::new(StreamId(stream), PpId(ppid), payload), &options).unwrap();
     }
 }
@@ -205,15 +212,16 @@ async fn start(
     role: Role,
     one_of: usize,
     opens: Option<(u16, &'static str)>,
+    begin: Begin,
 ) -> (DataChannels, JoinHandle<Seen>) {
     let (ours, theirs) = connect(role).await;
-    let theirs = Lossy { layer: theirs, one_of, sent: one_of / 2 };
     // It cannot move between threads.
     let peer = tokio::task::spawn_blocking(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async { Echo::new(theirs, opens, role == Role::Client).run().await })
+        runtime
+            .block_on(async { Echo::new(theirs, opens, role == Role::Client, begin).run().await })
     });
-    let association = associate(Lossy { layer: ours, one_of, sent: 0 }).await.unwrap();
+    let association = associate(Lossy::new(ours, one_of), begin, config()).await.unwrap();
     (channels(association, role), peer)
 }
 
@@ -276,7 +284,7 @@ async fn every_kind_of_channel_carries_messages_both_ways() {
     for (role, one_of) in
         [(Role::Client, 0), (Role::Server, 0), (Role::Client, 20), (Role::Server, 20)]
     {
-        let (channels, peer) = start(role, one_of, None).await;
+        let (channels, peer) = start(role, one_of, None, Begin::Both).await;
         echo_everything(&channels).await;
         // Streams are used again once both sides have reset them.
         tokio::time::timeout(std::time::Duration::from_secs(30), async {
@@ -302,11 +310,51 @@ async fn every_kind_of_channel_carries_messages_both_ways() {
 }
 
 #[tokio::test]
+async fn either_side_begins_and_much_of_everything_comes_back() {
+    for (begin, one_of) in [(Begin::Ours, 0), (Begin::Peer, 20), (Begin::Both, 20)] {
+        let role = if begin == Begin::Peer { Role::Server } else { Role::Client };
+        let (channels, peer) = start(role, one_of, None, begin).await;
+        check::everything(&channels, one_of > 0).await.unwrap();
+        let association = channels.association().clone();
+        assert_eq!(association.interleaves_messages(), role == Role::Client);
+        assert_eq!(association.stats().forward_tsns_received > 0, one_of > 0, "it abandons, too");
+        drop(channels);
+        association.shutdown().await.unwrap();
+        drop(association);
+        assert_eq!(peer.await.unwrap().restarts, 0);
+    }
+}
+
+#[tokio::test]
+async fn either_side_ends_the_association_with_and_without_order() {
+    for told in [SHUT_DOWN, ABORT] {
+        let (channels, peer) = start(Role::Client, 0, None, Begin::Both).await;
+        let channel = channels.open(ChannelParameters::new("end")).await.unwrap();
+        channel.send(told).await.unwrap();
+        let end = channels.association().closed().await;
+        assert_eq!(matches!(end, Ok(())), told == SHUT_DOWN, "{end:?}");
+        let is_abort = matches!(end, Err(AssociationError::AbortedByPeer(_)));
+        assert_eq!(is_abort, told == ABORT, "{end:?}");
+        drop((channel, channels));
+        peer.await.unwrap();
+    }
+    let (channels, peer) = start(Role::Client, 0, None, Begin::Both).await;
+    let channel = channels.open(ChannelParameters::new("end")).await.unwrap();
+    channel.send("something").await.unwrap();
+    assert_eq!(channel.receive().await, Some("something".into()));
+    channels.association().abort("enough");
+    drop((channel, channels));
+    let failure = peer.await.unwrap_err().into_panic();
+    let failure = failure.downcast_ref::<String>().cloned().unwrap_or_default();
+    assert!(failure.contains("aborted") && failure.contains("enough"), "{failure}");
+}
+
+#[tokio::test]
 async fn a_channel_of_the_peer_is_accepted() {
     for role in [Role::Client, Role::Server] {
         // The peer has the other role.
         let stream = 100 + u16::from(role == Role::Client);
-        let (channels, _peer) = start(role, 0, Some((stream, "theirs"))).await;
+        let (channels, _peer) = start(role, 0, Some((stream, "theirs")), Begin::Both).await;
         let channel = channels.accept().await.unwrap();
         assert_eq!((channel.id(), &channel.parameters().label[..]), (stream, "theirs"));
         assert_eq!(channel.receive().await, Some("greeting".into()));

@@ -316,10 +316,10 @@ fn unknown_chunks(field: &mut Field, peer: &mut Peer, number: u32) {
 fn reconfig(field: &mut Field, peer: &mut Peer, number: u32) {
     let base = peer.own_tag;
     let request_sequence = [base, base.wrapping_add(number), base.wrapping_sub(1), field.random()]
-        [number as usize / 5 % 4];
+        [number as usize / 6 % 4];
     let all: Vec<u16> = (0..500).collect();
 
-    let parameter = match number % 5 {
+    let parameter = match number % 6 {
         0 => Parameter::OutgoingSsnReset {
             request_sequence,
             response_sequence: field.random(),
@@ -329,6 +329,7 @@ fn reconfig(field: &mut Field, peer: &mut Peer, number: u32) {
         1 => Parameter::IncomingSsnReset { request_sequence, streams: U16List::Numbers(&all) },
         2 => Parameter::AddOutgoingStreams { request_sequence, new_streams: u16::MAX },
         3 => Parameter::AddIncomingStreams { request_sequence, new_streams: u16::MAX },
+        4 => Parameter::SsnTsnReset { request_sequence },
         _ => Parameter::ReConfigResponse {
             response_sequence: request_sequence,
             result: number % 8,

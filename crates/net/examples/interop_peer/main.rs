@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use messages::{Arrivals, Tally, message};
-use options::{Ending, Options};
+use options::{Ending, Options, Primary};
 use polypath::{
     AddressChange, Association, AssociationError, Carriers, Delivery, Endpoint, EndpointConfig,
     Event, Events, Message, PathStatus, Piece, ReceivedMessage,
@@ -84,6 +84,10 @@ impl<'a> Transfer<'a> {
             if options.move_addresses && number == options.messages / 2 {
                 self.move_addresses().await?;
             }
+            if options.primary == Some(Primary::BySender) && number == options.messages / 2 {
+                self.association.sender_dry().await?;
+                self.change_primary()?;
+            }
             self.send_number(number).await?;
         }
         if options.hold {
@@ -123,9 +127,17 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
+    /// New data goes to the last of the addresses that were waited for.
+    fn change_primary(&self) -> anyhow::Result<()> {
+        let to = self.options.wait_paths.last().context("--primary needs --wait-paths")?;
+        let paths = self.association.path_stats();
+        let path = paths.iter().find(|path| path.remote == *to).context("no such path")?;
+        Ok(self.association.set_primary(path.path)?)
+    }
+
     async fn send_number(&mut self, number: u64) -> anyhow::Result<()> {
         let options = self.options;
-        let bytes = message(number, options.mean_size);
+        let bytes = message(number, options);
         self.sent.count(&bytes);
         let stream = (number % u64::from(options.streams_at(number))) as u16;
         if let Some(size) = options.pieces.filter(|size| *size < bytes.len()) {
@@ -137,6 +149,9 @@ impl<'a> Transfer<'a> {
         }
         if let Some(limit) = options.give_up_after {
             message = message.max_retransmissions(limit);
+        }
+        if options.priorities {
+            message = message.priority((number % 4) as u32);
         }
         if let Some(lifetime) = options.lifetime {
             message = message.lifetime(Duration::from_millis(lifetime));
@@ -201,6 +216,10 @@ impl<'a> Transfer<'a> {
         self.arrivals.check(message)?;
         if self.arrivals.are_half() && self.arrivals.tally.messages > before {
             self.reconfigurer.ask(options)?;
+            if options.primary == Some(Primary::ByReceiver) {
+                let to = options.local.last().context("no address")?;
+                self.association.set_peer_primary(*to)?;
+            }
         }
         if self.arrivals.complete() {
             println!("complete");
@@ -299,8 +318,13 @@ async fn associate(options: &Options) -> anyhow::Result<(Endpoint, Association)>
         Some(port) => builder.port(port).bind()?,
         None => builder.bind()?,
     };
-    let association = endpoint.connect(&options.peer(), options.association()).await?;
-    Ok((endpoint, association))
+    let association = endpoint.connect(&options.peer(), options.association()).await;
+    if options.refused {
+        let Err(error) = association else { bail!("an association in spite of the key") };
+        println!("refused: {error}");
+        std::process::exit(0);
+    }
+    Ok((endpoint, association?))
 }
 
 fn print_counters(association: &Association) {
@@ -400,6 +424,7 @@ async fn run(options: &Options) -> anyhow::Result<()> {
     print_counters(&transfer.association);
     transfer.reconfigurer.print().await?;
     println!("in_pieces={}", transfer.arrivals.in_pieces());
+    println!("before_first={}", transfer.arrivals.before_first());
     println!("end={ending} restarts={}", transfer.restarts);
     if options.gives_up() || options.aborts() {
         // What was given up is no part of what both sides must agree on.

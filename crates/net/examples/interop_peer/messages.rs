@@ -42,8 +42,11 @@ fn mix(x: u64) -> u64 {
 }
 
 /// The message of that number.
-pub fn message(number: u64, mean_size: u64) -> Vec<u8> {
-    let length = HEADER + (mix(number) % (2 * mean_size)) as usize;
+pub fn message(number: u64, options: &Options) -> Vec<u8> {
+    let length = match options.first_size {
+        Some(length) if number == 0 => HEADER + length as usize,
+        _ => HEADER + (mix(number) % (2 * options.mean_size)) as usize,
+    };
     let mut bytes = Vec::with_capacity(length + HEADER);
     bytes.extend_from_slice(&number.to_be_bytes());
     while bytes.len() < length {
@@ -65,6 +68,8 @@ pub struct Arrivals<'a> {
     begun: BTreeMap<u16, Vec<u8>>,
     /// Messages that came in pieces.
     in_pieces: u64,
+    /// Messages that came before the first one was complete.
+    before_first: u64,
     /// What has come since the beginning, or since the peer restarted.
     pub tally: Tally,
 }
@@ -78,6 +83,7 @@ impl<'a> Arrivals<'a> {
             seen: vec![false; options.messages as usize],
             begun: BTreeMap::new(),
             in_pieces: 0,
+            before_first: 0,
             tally: Tally::default(),
         }
     }
@@ -97,9 +103,14 @@ impl<'a> Arrivals<'a> {
         self.in_pieces
     }
 
+    /// Messages that came before the first one was complete.
+    pub fn before_first(&self) -> u64 {
+        self.before_first
+    }
+
     /// Checks every byte of a message, and that it may come now.
     pub fn check(&mut self, received: ReceivedMessage) -> anyhow::Result<()> {
-        let Self { options, expected, seen, begun, in_pieces, tally } = self;
+        let Self { options, expected, seen, begun, in_pieces, before_first, tally } = self;
         let (stream, piece) = (received.stream(), received.piece());
         let mut bytes = received.into_bytes();
         if piece != Piece::Whole {
@@ -119,6 +130,7 @@ impl<'a> Arrivals<'a> {
             expected.get_mut(usize::from(stream)).with_context(|| format!("stream {stream}"))?;
         let streams = u64::from(options.streams_at(number));
         ensure!(number % streams == u64::from(stream), "message {number} on stream {stream}");
+        *before_first += u64::from(number != 0 && !seen.first().is_some_and(|seen| *seen));
         let seen = seen.get_mut(number as usize).with_context(|| format!("message {number}"))?;
         // What was given up is missing, the rest is in order, unless it has none.
         let fits = match (options.unordered, options.gives_up()) {
@@ -129,7 +141,7 @@ impl<'a> Arrivals<'a> {
         ensure!(fits, "message {number} on stream {stream}, expected {next}");
         *seen = true;
         *next = number + streams;
-        ensure!(*bytes == *message(number, options.mean_size), "message {number} was damaged");
+        ensure!(*bytes == *message(number, options), "message {number} was damaged");
         tally.count(&bytes);
         Ok(())
     }

@@ -39,6 +39,9 @@ pub struct Options {
     /// SCTP port of the connecting side; any if it is not named.
     #[arg(long)]
     pub local_port: Option<u16>,
+    /// Length of the first message, in place of that which follows from its number.
+    #[arg(long)]
+    pub first_size: Option<u64>,
     /// Messages to send.
     #[arg(long, default_value_t = 1000)]
     pub messages: u64,
@@ -63,6 +66,9 @@ pub struct Options {
     /// Give messages up that are older.
     #[arg(long, value_name = "MILLISECONDS")]
     pub lifetime: Option<u64>,
+    /// Give messages up when more important ones need their place in a small send buffer; one in four is most important.
+    #[arg(long)]
+    pub priorities: bool,
     /// Who ends the association, and how.
     #[arg(long, value_enum, default_value_t = Ending::Source)]
     pub ending: Ending,
@@ -84,15 +90,18 @@ pub struct Options {
     /// Stay up until SIGTERM: if the last packet gets lost, the peer asks again.
     #[arg(long)]
     pub stay: bool,
-    /// Use all paths at once.
+    /// What the association begins with, before other options change it.
+    #[arg(long, value_parser = parse_preset, default_value = "rfc9260", conflicts_with = "cmt")]
+    pub preset: Preset,
+    /// Use all paths at once: `--preset cmt`.
     #[arg(long)]
     pub cmt: bool,
     /// Report damaged packets to a peer that understands it.
     #[arg(long)]
     pub drop_reports: bool,
-    /// Use NR-SACK with a peer that has it: `deliverable`, `all` or `all-in-turn`.
-    #[arg(long, value_parser = parse_nr_sack, default_value = "off")]
-    pub nr_sack: NrSack,
+    /// Use NR-SACK with a peer that has it, in this way and not in that of the preset: `off`, `deliverable`, `all` or `all-in-turn`.
+    #[arg(long, value_parser = parse_nr_sack)]
+    pub nr_sack: Option<NrSack>,
     /// Have stream reconfiguration, and use it when half of the messages are sent.
     #[arg(long, value_enum)]
     pub reconfigure: Option<Reconfiguration>,
@@ -100,6 +109,13 @@ pub struct Options {
     /// sent, and asks to be sent to there.
     #[arg(long)]
     pub move_addresses: bool,
+    /// Have address reconfiguration; when half of the messages are sent or received, this side makes another path the primary one: the
+    /// sender for itself, or the receiver by its request.
+    #[arg(long, value_enum)]
+    pub primary: Option<Primary>,
+    /// The peer has another key: nothing comes of the association.
+    #[arg(long)]
+    pub refused: bool,
 
     /// Interleave messages of different streams with a peer that has it, the streams in turn.
     #[arg(long)]
@@ -116,6 +132,12 @@ pub struct Options {
     /// Demand that everything is authenticated, with this key, or with `none`.
     #[arg(long, value_name = "KEY")]
     pub authenticate: Option<String>,
+}
+
+fn parse_preset(name: &str) -> Result<Preset, String> {
+    let known = || Preset::ALL.iter().map(|preset| preset.name()).collect::<Vec<_>>().join(", ");
+    let named = Preset::ALL.iter().find(|preset| preset.name() == name);
+    named.copied().ok_or_else(|| format!("none of {}", known()))
 }
 
 fn parse_nr_sack(name: &str) -> Result<NrSack, &'static str> {
@@ -170,6 +192,15 @@ pub enum Ending {
     AbortBySink,
 }
 
+/// Who changes the primary path.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Primary {
+    /// The sender sets its own, to the last of the addresses in `--wait-paths`.
+    BySender,
+    /// The receiver asks the sender to send to the last of the addresses in `--local`.
+    ByReceiver,
+}
+
 impl Options {
     /// Whether this side sends of its own accord.
     pub fn sends_first(&self) -> bool {
@@ -210,7 +241,7 @@ impl Options {
 
     /// Whether messages may be given up.
     pub fn gives_up(&self) -> bool {
-        self.give_up_after.is_some() || self.lifetime.is_some()
+        self.give_up_after.is_some() || self.lifetime.is_some() || self.priorities
     }
 
     /// Whether the association ends by an ABORT.
@@ -226,7 +257,7 @@ impl Options {
 
     /// How the association behaves.
     pub fn association(&self) -> AssociationConfig {
-        let preset = if self.cmt { Preset::Cmt } else { Preset::Rfc9260 };
+        let preset = if self.cmt { Preset::Cmt } else { self.preset };
         let mut config = AssociationConfig::with_preset(preset);
         config.outbound_streams = self.streams_at(0);
         self.offer_extensions(&mut config);
@@ -237,10 +268,16 @@ impl Options {
             }
         }
         // A message must fit, twice.
-        let least = 4 * self.mean_size;
+        let least = 4 * self.mean_size.max(self.first_size.unwrap_or(0));
         config.send_buffer_bytes = config.send_buffer_bytes.max(least);
         config.receive_buffer_bytes =
             self.receive_buffer.unwrap_or(config.receive_buffer_bytes.max(least as u32));
+        if self.priorities {
+            config.send_buffer_bytes = 32 * self.mean_size;
+        }
+        if self.refused {
+            config.max_init_retransmits = 1;
+        }
         if let Some(limit) = self.path_max_retrans {
             config.path_max_retrans = limit;
             config.heartbeat_interval = Some(Duration::from_millis(500));
@@ -250,14 +287,16 @@ impl Options {
     fn offer_extensions(&self, config: &mut AssociationConfig) {
         let all = self.all_extensions;
         let policies = &mut config.policies;
-        policies.nr_sack = if all { NrSack::All } else { self.nr_sack };
+        if let Some(nr_sack) = self.nr_sack.or(all.then_some(NrSack::All)) {
+            policies.nr_sack = nr_sack;
+        }
         if self.drop_reports || all {
             policies.packet_drop_report = PacketDropReport::On;
         }
         if self.reconfigure.is_some() || all {
             policies.stream_reconfiguration = StreamReconfiguration::On;
         }
-        if self.move_addresses || all {
+        if self.move_addresses || self.primary.is_some() || all {
             policies.address_reconfiguration = AddressReconfiguration::Authenticated;
             config.address_join = AddressJoin::Off;
         }

@@ -105,14 +105,26 @@ async fn messages_of_256_kib_come_back_over_a_lossy_link<S: Stack>() {
     assert_eq!(in_time(program).await.unwrap().messages, 4);
 }
 
+#[derive(Clone, Copy)]
+enum Limit {
+    Retransmissions,
+    Lifetime,
+}
+
 async fn what_is_lost_may_be_abandoned_with_and_without_order<S: Stack>() {
     const MESSAGES: u32 = 1000;
-    for unordered in [false, true] {
+    for (unordered, limit) in
+        [(false, Limit::Retransmissions), (true, Limit::Retransmissions), (false, Limit::Lifetime)]
+    {
         let plan = Plan { one_of: 20, ..Plan::default() };
         let (_endpoint, association, program) = start::<S>(plan, false).await;
         let abandoned = in_time(async {
             for n in 0..MESSAGES {
-                let message = numbered(n as u16 % 4, n, 1000).max_retransmissions(0);
+                let message = numbered(n as u16 % 4, n, 1000);
+                let message = match limit {
+                    Limit::Retransmissions => message.max_retransmissions(0),
+                    Limit::Lifetime => message.lifetime(Duration::from_millis(1)),
+                };
                 let message = if unordered { message.unordered() } else { message };
                 association.send(message).await.unwrap();
             }
@@ -179,6 +191,20 @@ async fn the_peer_ends_the_association<S: Stack>() {
     }
 }
 
+async fn we_abort_the_association<S: Stack>() {
+    let plan = Plan { echoes: true, ..Plan::default() };
+    let (_endpoint, association, program) = start::<S>(plan, false).await;
+    in_time(async {
+        association.send(numbered(0, 1, 100)).await.unwrap();
+        association.receive().await.unwrap().unwrap();
+    })
+    .await;
+    association.abort("enough");
+    let seen = in_time(program).await.unwrap();
+    // rtc-sctp reports the ABORT as it does the reset of a stream.
+    assert_eq!((seen.messages, seen.is_lost || seen.finished > 0), (1, true));
+}
+
 macro_rules! tests_of {
     ($module:ident, $stack:ident: $($test:ident),+ $(,)?) => {
         mod $module {
@@ -199,6 +225,7 @@ tests_of! {
     what_is_lost_may_be_abandoned_with_and_without_order,
     streams_are_reset,
     the_peer_ends_the_association,
+    we_abort_the_association,
 }
 
 tests_of! {
@@ -208,4 +235,5 @@ tests_of! {
     what_is_lost_may_be_abandoned_with_and_without_order,
     streams_are_reset,
     the_peer_ends_the_association,
+    we_abort_the_association,
 }

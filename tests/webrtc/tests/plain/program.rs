@@ -40,6 +40,8 @@ pub struct Seen {
     /// Numbers at the beginning of ordered messages, by stream.
     pub numbers: BTreeMap<u16, Vec<u32>>,
     pub finished: usize,
+    /// The association was lost.
+    pub is_lost: bool,
 }
 
 impl Seen {

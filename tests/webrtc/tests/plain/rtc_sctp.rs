@@ -107,7 +107,7 @@ impl RtcSctp {
             Event::Connected => self.is_connected = true,
             // Of each stream that is reset, too.
             Event::AssociationLost { reason: AssociationError::Reset, .. } => seen.finished += 1,
-            Event::AssociationLost { .. } => self.is_over = true,
+            Event::AssociationLost { .. } => (self.is_over, seen.is_lost) = (true, true),
             Event::HandshakeFailed { reason } => panic!("{reason}"),
             _ => while association.accept_stream().is_some() {},
         }

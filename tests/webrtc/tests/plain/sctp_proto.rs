@@ -109,7 +109,7 @@ impl SctpProto {
             Event::Stream(StreamEvent::Readable { id }) => read(association, id, plan, seen),
             Event::Stream(StreamEvent::Finished { .. }) => seen.finished += 1,
             Event::Connected => self.is_connected = true,
-            Event::AssociationLost { .. } => self.is_over = true,
+            Event::AssociationLost { .. } => (self.is_over, seen.is_lost) = (true, true),
             Event::HandshakeFailed { reason } => panic!("{reason}"),
             _ => while association.accept_stream().is_some() {},
         }

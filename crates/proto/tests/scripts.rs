@@ -59,7 +59,7 @@ fn draw_buffers(p: &mut Policies, draw: &mut Draw) {
     p.receive_buffer = draw.pick(BufferSize::ALL);
     p.smart_fast_rtx = match p.fast_retransmit.split {
         SplitFastRetransmit::Sfr => draw.pick(SmartFastRtx::ALL),
-        SplitFastRetransmit::Off => SmartFastRtx::Off,
+        _ => SmartFastRtx::Off,
     };
 }
 

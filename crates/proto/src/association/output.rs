@@ -596,8 +596,6 @@ fn may_carry(paths: &PathBook, path: PathId, chunk: &Chunk<'_>) -> bool {
         Reach::Inactive(Reason::Unannounced) => {
             matches!(chunk, Chunk::Asconf(_) | Chunk::HeartbeatAck(_))
         }
-        // The peer has deleted it, and asks from there, perhaps since it has no other way left (RFC 5061 section 5.2, rule E6).
-        Reach::Inactive(Reason::NoRemoteAddress) => matches!(chunk, Chunk::AsconfAck(_)),
         reach => !reach.is_gone() && (proves || reach.is_confirmed()),
     })
 }

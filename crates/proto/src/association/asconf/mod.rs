@@ -27,8 +27,6 @@ pub(super) struct AddressChanges {
     trials: Trials,
     /// Addresses of this side that the peer has not acknowledged.
     unannounced: SmallVec<[IpAddr; 2]>,
-    /// Those of them that it was told in the handshake, under a name that it does not see.
-    hidden: SmallVec<[IpAddr; 2]>,
     /// The address that the peer has named in the handshake, until that is over.
     preferred: Option<IpAddr>,
     counts: AsconfCounts,
@@ -59,7 +57,6 @@ impl Association {
                 answers: AsconfAnswers::new(peer_tsn),
                 trials: Trials::default(),
                 unannounced: SmallVec::new(),
-                hidden: SmallVec::new(),
                 preferred: None,
                 counts: AsconfCounts::default(),
             }));

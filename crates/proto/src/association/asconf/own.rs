@@ -1,9 +1,8 @@
 //! Announcements of this side's addresses (RFC 5061 sections 5.1 and 5.3).
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::IpAddr;
 
 use polypath_wire::{AsconfAck, Cause, Causes, Chunk, chunk_type};
-use smallvec::SmallVec;
 
 use super::super::Association;
 use super::super::output::To;
@@ -89,39 +88,8 @@ impl Association {
         }
     }
 
-    /// The handshake is over. A translator hides the addresses that it named: only the one that it went over is known to the peer, which
-    /// is asked to add the others, each by the source of the request (draft-ietf-tsvwg-natsupp section 6.6). With a peer that takes proofs
-    /// instead (address join), nothing needs to be asked for.
-    #[inline]
-    pub(in super::super) fn announce_hidden_addresses(&mut self) {
-        if self.address_changes.is_some() && self.join.is_none() && self.can_change_addresses() {
-            self.ask_for_hidden_addresses();
-        }
-    }
-
-    #[cold]
-    fn ask_for_hidden_addresses(&mut self) {
-        for address in self.identity.local_addresses.clone() {
-            let own = || self.paths.iter().filter(|path| path.local == address);
-            let is_unknown = own().all(|path| path.reach() == Reach::Unconfirmed);
-            if own().next().is_none() || !is_unknown || !self.is_hidden(address) {
-                continue;
-            }
-            let paths: SmallVec<[PathId; 2]> = own().map(|path| path.id).collect();
-            if !self.announce_address(address) {
-                break;
-            }
-            for path in paths {
-                self.paths.set_reach(path, Reach::Inactive(Reason::Unannounced));
-            }
-            if let Some(own) = &mut self.address_changes {
-                own.hidden.push(address);
-            }
-        }
-    }
-
     /// Whether a translator hides the address: the peer sees another one.
-    pub(in super::super) fn is_hidden(&self, address: IpAddr) -> bool {
+    fn is_hidden(&self, address: IpAddr) -> bool {
         is_private(address)
             && self
                 .paths
@@ -209,13 +177,7 @@ impl Association {
         let known = local.find(|local| !self.is_unannounced(*local));
         // The only one that it knows is about to be deleted.
         let deleted = || self.address_changes.as_ref()?.requests.origin().never.first().copied();
-        let known = known.or_else(deleted).unwrap_or(source);
-        match known {
-            known if !self.is_hidden(known) => known,
-            // The peer has another name for it, and finds the association by the tag.
-            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        }
+        known.or_else(deleted).unwrap_or(source)
     }
 
     /// An ASCONF-ACK arrived.
@@ -258,21 +220,13 @@ impl Association {
         outcome: ChangeOutcome,
     ) {
         let AddressRequest { change, address, .. } = request;
-        let mut was_named = false;
         if let Some(own) = &mut self.address_changes
             && change == AddressChange::Added
         {
             own.unannounced.retain(|local| *local != address);
-            let hidden = own.hidden.len();
-            own.hidden.retain(|local| *local != address);
-            was_named = own.hidden.len() < hidden;
         }
         match (change, outcome) {
             (AddressChange::Added, ChangeOutcome::Done) => self.open_announced(cx, address),
-            // It may know the address after all.
-            (AddressChange::Added, ChangeOutcome::Refused(_)) if was_named => {
-                self.open_announced(cx, address)
-            }
             (AddressChange::Added, ChangeOutcome::Refused(_)) => {
                 self.close_unannounced(cx, address)
             }

@@ -266,13 +266,10 @@ impl Association {
         self.control.clear();
         self.settle(cx, &agreed);
         self.notice_addresses(agreed.addresses.iter().map(|peer| peer.address));
-        // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1); but the peer does not know this side from behind
-        // another translator.
-        for id in self.paths.ids() {
-            let path = &self.paths[id];
-            let is_named = known.iter().any(|address| address.address == path.remote);
-            if is_named && (path.local == came_to || !self.is_hidden(path.local)) {
-                self.paths.set_reach(id, Reach::Active);
+        // Addresses that the user named are confirmed (RFC 9260 section 5.4, rule 1).
+        for path in self.paths.ids() {
+            if known.iter().any(|address| address.address == self.paths[path].remote) {
+                self.paths.set_reach(path, Reach::Active);
             }
         }
         self.paths.primary = self.confirm_handshake_pair(came_to, source.address);

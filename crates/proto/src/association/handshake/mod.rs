@@ -18,8 +18,6 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::state::{Connected, Peer, State};
-use crate::paths::Path;
-use crate::paths::reach::{Reach, Reason};
 use crate::types::{PathSet, PeerAddress};
 use crate::{Cx, Duration, Event, Instant, PathChange, PathId};
 
@@ -140,9 +138,7 @@ impl Association {
         if let Some(code) = self.peer_adaptation() {
             self.events.push(Event::AdaptationIndication(code));
         }
-        self.announce_hidden_addresses();
-        let known = |path: &&Path| path.reach() != Reach::Inactive(Reason::Unannounced);
-        for path in self.paths.iter().skip(1).filter(known) {
+        for path in self.paths.iter().skip(1) {
             self.events.push(Event::Path { path: path.id, change: PathChange::Added });
         }
         self.obey_preference();

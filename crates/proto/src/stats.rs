@@ -58,25 +58,22 @@ impl PathStatus {
 pub enum PathEcn {
     /// The two sides have not agreed on it.
     Off,
-    /// New data is sent ECN-capable, and nothing speaks against it.
+    /// New data is sent ECN-capable, and no fault was detected.
     On,
     /// ECN-capable packets of this side vanish: it sends none any more.
     Dropped,
-    /// Nearly all ECN-capable packets of this side arrive marked, however few they are: it sends none any more.
-    AlwaysMarked,
     /// 64 KiB of new data or more have arrived over the path, none of it ECN-capable: something on the way clears the field, or the
-    /// peer has given up ECN on this path.
+    /// peer has disabled ECN on this path.
     Cleared,
 }
 
 impl PathEcn {
-    /// Its name in reports: `off`, `on`, `dropped`, `always-marked` or `cleared`.
+    /// Its name in reports: `off`, `on`, `dropped` or `cleared`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::On => "on",
             Self::Dropped => "dropped",
-            Self::AlwaysMarked => "always-marked",
             Self::Cleared => "cleared",
         }
     }
@@ -356,7 +353,7 @@ pub struct AssociationStats {
     pub ecn_echoes_refused: u64,
     /// Times that a mark reduced the congestion window of a path.
     pub ecn_reductions: u64,
-    /// Paths on which ECN-capable packets vanished or were all marked, so that they get none any more.
+    /// Paths on which ECN-capable packets vanished, so that they get none any more.
     pub ecn_paths_given_up: u64,
     /// FORWARD-TSN chunks sent.
     pub forward_tsns_sent: u64,

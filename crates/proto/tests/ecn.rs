@@ -343,23 +343,6 @@ fn a_path_that_drops_capable_packets_gets_none() {
 }
 
 #[test]
-fn a_path_that_marks_all_that_passes_gets_none() {
-    let mut pair =
-        Pair::connected(pair_config(on(Preset::Cmt), &[Capable::Kept, Capable::Marked(1000)]));
-    // At the rate of the least window on that path.
-    for _ in 0..4 {
-        deliver(&mut pair, 3000);
-    }
-    assert_eq!(ecn_of(&pair, Side::Client), [PathEcn::On, PathEcn::AlwaysMarked]);
-    let before = stats(&pair, Side::Client);
-    assert_eq!(before.ecn_paths_given_up, 1);
-    deliver(&mut pair, 3000);
-    assert_eq!(stats(&pair, Side::Client).ecn_reductions, before.ecn_reductions);
-    let cwnd = client_paths(&pair)[1].cwnd_bytes;
-    assert!(cwnd > 20_000, "{cwnd}: it grows again");
-}
-
-#[test]
 fn a_path_that_takes_the_capability_off_works_without() {
     let mut pair = Pair::connected(pair_config(on(Preset::Cmt), &[Capable::Bleached]));
     deliver(&mut pair, 1000);

@@ -44,13 +44,12 @@ impl Association {
     pub(super) fn path_ecn(&self, path: &Path) -> PathEcn {
         let agreed = |peer: &&Peer| peer.extensions.contains(Capabilities::ECN);
         let Some(peer) = self.state.peer().filter(agreed) else { return PathEcn::Off };
-        let given_up = self.transmitter.why_not_capable(path.id);
         let is_cleared = path.counters.data_bytes_received >= TELLING_BYTES
             && !peer.echoes.has_seen_capable(path.id);
-        match given_up {
-            Some(reason) => reason,
-            None if is_cleared => PathEcn::Cleared,
-            None => PathEcn::On,
+        match self.transmitter.drops_capable(path.id) {
+            true => PathEcn::Dropped,
+            false if is_cleared => PathEcn::Cleared,
+            false => PathEcn::On,
         }
     }
 

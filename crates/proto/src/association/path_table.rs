@@ -315,6 +315,10 @@ impl Association {
             sending.transmission_rank = old_sending.transmission_rank;
             self.paths.replace(path);
             self.transmitter.paths[id] = sending;
+            self.transmitter.forget_marks(id);
+            if let Some(echoes) = self.state.peer_mut().and_then(|peer| peer.echoes.if_used()) {
+                echoes.forget_capable(id);
+            }
         } else {
             self.paths.push(path);
             self.transmitter.paths.push(sending);

@@ -8,8 +8,8 @@ use super::outstanding::History;
 use super::{SendCx, Transmitter};
 use crate::config::Reduction;
 use crate::congestion::{Controller, EcnMarks};
-use crate::extension::ecn::reaction::{EchoView, Marks};
-use crate::{Ecn, PathEcn, PathId, ProbeEvent, Tsn};
+use crate::extension::ecn::reaction::{EchoView, Marks, PathMarks};
+use crate::{Ecn, PathId, ProbeEvent, Tsn};
 
 /// CWR that answers an echo.
 #[derive(Debug)]
@@ -42,14 +42,17 @@ impl Transmitter {
         Ecn::Ect0
     }
 
-    /// Why a path gets no ECN-capable packets, if it does not.
-    pub(crate) fn why_not_capable(&self, path: PathId) -> Option<PathEcn> {
-        let marks = self.reactions.as_ref()?.known(path)?;
-        match (marks.is_dropped(), marks.is_always_marked()) {
-            (true, _) => Some(PathEcn::Dropped),
-            (_, true) => Some(PathEcn::AlwaysMarked),
-            _ => None,
+    /// What was learned on a path says nothing of another network.
+    pub(crate) fn forget_marks(&mut self, path: PathId) {
+        if let Some(reactions) = &mut self.reactions {
+            *reactions.path(path) = PathMarks::default();
         }
+    }
+
+    /// Whether a path gets no ECN-capable packets, since they vanish there.
+    pub(crate) fn drops_capable(&self, path: PathId) -> bool {
+        let marks = self.reactions.as_ref().and_then(|reactions| reactions.known(path));
+        marks.is_some_and(PathMarks::is_dropped)
     }
 
     /// T3-rtx of a path expired: ECN-capable packets may be what the path drops.
@@ -85,16 +88,12 @@ impl Transmitter {
         let pause = path.rtt.srtt().unwrap_or(path.rtt.rto());
         let answers = marked.answers(cx.now, pause);
         if chunk.is_some() {
-            let was_capable = marked.may_be_capable();
             let marks = marked.on_echo(&EchoView {
                 tsn,
                 packets: echo.marked_packets,
                 outstanding: (base, next.previous()),
                 in_recovery: self.recovery.is_active() || path.recovery.is_active(),
             });
-            if was_capable && !marked.may_be_capable() {
-                self.stats.seldom.ecn_paths_given_up += 1;
-            }
             self.react_to_marks(cx, id, marks);
         }
         let works = cx.book[id].reach().is_active();

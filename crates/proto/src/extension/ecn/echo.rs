@@ -41,6 +41,11 @@ impl Echoes {
         self.capable.contains(path)
     }
 
+    /// A path leads over another network from now on.
+    pub(crate) fn forget_capable(&mut self, path: PathId) {
+        self.capable = self.capable.without(PathSet::of(path));
+    }
+
     /// Notes a marked packet on `path`; `tsn` is the lowest TSN of its DATA chunks.
     pub(crate) fn on_marked(&mut self, path: PathId, tsn: Tsn) {
         match self.waiting.iter_mut().find(|echo| echo.path == path) {

@@ -13,13 +13,6 @@ use crate::{Duration, Instant, PathId, Tsn};
 /// Timeouts in a row, with no ECN-capable packet arriving in between, after which a path gets no more of them.
 const MOST_FAILURES: u8 = 3;
 
-/// ECN-capable packets after which the marks among them are judged, and half of them forgotten.
-const JUDGED_PACKETS: u16 = 100;
-
-/// So many of them marked, and the path marks whatever passes: a queue that is full marks the packets of a sender with the least
-/// window less often, and would drop others.
-const ALWAYS_MARKED: u16 = 90;
-
 /// State of marks on each path, if both sides have ECN.
 #[derive(Debug, Default)]
 pub(crate) struct Reactions {
@@ -40,7 +33,6 @@ pub(crate) struct PathMarks {
     sent: u64,
     marked: u64,
     passage: Passage,
-    recent: Recent,
 }
 
 /// When an echo was last answered by CWR.
@@ -53,31 +45,6 @@ struct Passage {
     /// A chunk in an ECN-capable packet, sent since the last timeout, whose fate is unknown so far.
     awaited: Option<Tsn>,
     failures: u8,
-}
-
-/// The last ECN-capable packets, to tell a path on which something marks all of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Recent {
-    sent: u16,
-    marked: u16,
-    is_always_marked: bool,
-}
-
-impl Recent {
-    fn on_marked(&mut self, packets: u64) {
-        self.marked =
-            self.sent.min(self.marked.saturating_add(packets.min(u16::MAX.into()) as u16));
-        if self.sent >= JUDGED_PACKETS {
-            self.is_always_marked |= u32::from(self.marked) * u32::from(JUDGED_PACKETS)
-                >= u32::from(self.sent) * u32::from(ALWAYS_MARKED);
-            self.halve();
-        }
-    }
-
-    fn halve(&mut self) {
-        self.sent /= 2;
-        self.marked /= 2;
-    }
 }
 
 /// Content of an echo, and state of its TSN, which is outstanding.
@@ -169,7 +136,7 @@ impl Reactions {
 impl PathMarks {
     /// Whether new data may be sent as ECN-capable.
     pub(crate) fn may_be_capable(&self) -> bool {
-        !self.is_dropped() && !self.is_always_marked()
+        !self.is_dropped()
     }
 
     /// Whether ECN-capable packets vanish on the path.
@@ -177,20 +144,10 @@ impl PathMarks {
         self.passage.failures >= MOST_FAILURES
     }
 
-    /// Whether something on the path marks all that passes.
-    pub(crate) fn is_always_marked(&self) -> bool {
-        self.recent.is_always_marked
-    }
-
     /// An ECN-capable packet goes out whose first chunk has this TSN; `is_acked` says whether a chunk that was sent before was
     /// acknowledged.
     pub(crate) fn on_sent(&mut self, tsn: Tsn, is_acked: impl Fn(Tsn) -> bool) {
         self.sent += 1;
-        if self.recent.sent >= 4 * JUDGED_PACKETS {
-            // Hardly any mark since then.
-            self.recent.halve();
-        }
-        self.recent.sent += 1;
         match self.passage.awaited {
             Some(awaited) if !is_acked(awaited) => {}
             before => {
@@ -215,7 +172,6 @@ impl PathMarks {
         // At most the sent packets can be marked.
         let packets = news.min(self.sent - self.marked);
         self.marked += packets;
-        self.recent.on_marked(packets);
         let is_older = self
             .echoed
             .is_some_and(|(last, _)| view.is_outstanding(last) && view.tsn.is_before(last));
@@ -333,24 +289,6 @@ mod tests {
         assert_eq!(all.echoed_on(Tsn(10)), Some(PathId(1)));
         all.path(PathId(1)).on_echo(&echo(12, Some(2), (11, 20)));
         assert_eq!(all.echoed_on(Tsn(10)), None);
-    }
-
-    #[test]
-    fn a_path_that_marks_whatever_passes_gets_none() {
-        // Of a hundred packets; the marks of the last five are still on their way back.
-        for (marked, expected) in [(0, false), (50, false), (80, false), (96, true), (100, true)] {
-            let mut path = PathMarks::default();
-            let mut count = 0;
-            for tsn in 0..400 {
-                path.on_sent(Tsn(tsn), |_| false);
-                if tsn >= 5 && (tsn - 5) % 100 < marked {
-                    count += 1;
-                    path.on_echo(&echo(tsn - 5, Some(count), (tsn - 5, tsn)));
-                }
-            }
-            assert_eq!(path.is_always_marked(), expected, "{marked}");
-            assert_eq!(path.may_be_capable(), !expected, "{marked}");
-        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Authentication {
 impl Association {
     /// Sets a key that both sides share, or replaces the one with this identifier (RFC 4895 section 6.1; RFC 6458 section
     /// 8.3.4). Packets are authenticated with the active key all the while. The empty key, which is key 0 if no other was set before
-    /// the handshake, stays until it is deleted.
+    /// the handshake, stays until both sides use another.
     ///
     /// # Errors
     ///
@@ -172,6 +172,7 @@ impl Association {
         if let Some(session) = &mut auth.session {
             session.forget_keys();
         }
+        self.drop_empty_key();
         Ok(())
     }
 
@@ -193,6 +194,18 @@ impl Association {
         if !auth.of_peer.contains(&id) {
             auth.of_peer.push(id);
             self.events.push(Event::Authentication(AuthenticationChange::PeerUsesKey(id)));
+            self.drop_empty_key();
+        }
+    }
+
+    /// The empty key that was kept goes as soon as both sides have used another.
+    fn drop_empty_key(&mut self) {
+        let Some(auth) = &mut self.auth else { return };
+        if auth.of_peer.iter().any(|id| *id != 0)
+            && auth.keys.drop_empty()
+            && let Some(session) = &mut auth.session
+        {
+            session.forget_keys();
         }
     }
 

@@ -17,7 +17,8 @@ pub(crate) const MAX_KEYS: usize = 32;
 /// The endpoint pair shared keys by identifier, and the active key, which authenticates sent chunks.
 ///
 /// Without any key, key 0 is the empty one, which only proves that both sides took part in the handshake. As soon as a key
-/// is set, only set keys are valid, so that nobody can fall back to the empty one.
+/// is set, only set keys are valid, so that nobody can fall back to the empty one. A live association that has the empty key keeps it
+/// until both sides use another.
 ///
 /// A side with many peers that have keys of their own uses [`one_per_peer`](Self::one_per_peer).
 ///
@@ -29,6 +30,8 @@ pub struct SharedKeys {
     deactivated: Vec<u16>,
     active: u16,
     choice: Choice,
+    /// Key 0 is the empty one, and goes as soon as both sides use another.
+    keeps_empty: bool,
 }
 
 /// A key, whose memory is wiped when it is dropped.
@@ -93,6 +96,7 @@ impl SharedKeys {
             return Err(KeyError::TooLong { bytes: key.len() });
         }
         self.deactivated.retain(|known| *known != id);
+        self.keeps_empty &= id != 0;
         if let Some((_, known)) = self.keys.iter_mut().find(|(known, _)| *known == id) {
             *known = KeyBytes::new(key.into());
         } else if self.keys.len() >= MAX_KEYS {
@@ -179,12 +183,22 @@ impl SharedKeys {
         true
     }
 
-    /// Sets the empty key by name while it is in use, so that it stays when another is set: both sides change to that one at their
-    /// own time.
+    /// The empty key is in use: it stays when another is set, until both sides have changed to that one, each at its own time.
     pub(crate) fn keep_empty(&mut self) {
         if self.keys.is_empty() && self.choice == Choice::Own && self.active == 0 {
+            self.keeps_empty = true;
             self.keys.push((0, KeyBytes::default()));
         }
+    }
+
+    /// The peer uses another key than the empty one. Returns whether that goes.
+    pub(crate) fn drop_empty(&mut self) -> bool {
+        let goes = self.keeps_empty && self.active != 0;
+        if goes {
+            self.keeps_empty = false;
+            self.keys.retain(|(id, _)| *id != 0);
+        }
+        goes
     }
 
     /// Whether the active key is valid: one that was set, or the empty one if there are no others.

@@ -23,17 +23,22 @@ scripts/setup.sh semver
 # Published crates with a library; one that the revision lacks is new and breaks nothing.
 packages=("${@:2}")
 if [[ ${#packages[@]} == 0 ]]; then
+    published=$(cargo metadata --no-deps --format-version 1 --locked | python3 -c '
+import json, os, sys
+for package in sorted(json.load(sys.stdin)["packages"], key=lambda package: package["name"]):
+    if package["publish"] != [] and any("lib" in target["kind"] for target in package["targets"]):
+        print(package["name"], os.path.relpath(os.path.dirname(package["manifest_path"])))')
     while read -r name folder; do
         if git cat-file -e "$revision:$folder/Cargo.toml" 2> /dev/null; then
             packages+=("$name")
         else
             say "semver: $name is new since $revision"
         fi
-    done < <(cargo metadata --no-deps --format-version 1 --locked | python3 -c '
-import json, os, sys
-for package in sorted(json.load(sys.stdin)["packages"], key=lambda package: package["name"]):
-    if package["publish"] != [] and any("lib" in target["kind"] for target in package["targets"]):
-        print(package["name"], os.path.relpath(os.path.dirname(package["manifest_path"])))')
+    done <<< "$published"
+fi
+if [[ ${#packages[@]} == 0 ]]; then
+    say "SKIPPED: all libraries are new since $revision"
+    exit 0
 fi
 selection=()
 for package in "${packages[@]}"; do selection+=(--package "$package"); done

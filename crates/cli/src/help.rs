@@ -1,6 +1,6 @@
 //! Help texts that wrap once, at the width of the terminal.
 
-use clap::builder::StyledStr;
+use clap::builder::{PossibleValue, StyledStr};
 use clap::{Arg, Command};
 use polypath_units::{BitRate, ByteCount, Duration, Fraction, Frequency};
 
@@ -71,10 +71,12 @@ fn has_long_help(command: &Command) -> bool {
         [command.get_long_about(), command.get_before_long_help(), command.get_after_long_help()];
     let is_long = |arg: &Arg| {
         let values = arg.get_possible_values();
-        arg.get_long_help().is_some()
-            || arg.is_hide_long_help_set()
-            || arg.is_hide_short_help_set()
-            || values.iter().any(|value| !value.is_hide_set() && value.get_help().is_some())
+        let explains = |value: &PossibleValue| !value.is_hide_set() && value.get_help().is_some();
+        !arg.is_hide_set()
+            && (arg.get_long_help().is_some()
+                || arg.is_hide_long_help_set()
+                || arg.is_hide_short_help_set()
+                || !arg.is_hide_possible_values_set() && values.iter().any(explains))
     };
     texts.iter().any(Option::is_some) || command.get_arguments().any(is_long)
 }

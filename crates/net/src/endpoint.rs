@@ -324,18 +324,21 @@ impl Endpoint {
     }
 
     /// Like [`set_shared_keys`](Self::set_shared_keys), and aborts, with `reason`, the associations initiated by peers whose key
-    /// is not among `keys` any more. Returns their number. Associations without authentication continue.
+    /// is not among `keys` any more. Returns their number. Associations without authentication continue, and those of
+    /// [bound ports](Self::bind_port), which have keys of their own.
     pub fn revoke_other_keys(&self, keys: &SharedKeys, reason: impl Into<Bytes>) -> usize {
-        let table: Vec<_> = {
+        let (table, ports): (Vec<_>, Vec<u16>) = {
             let mut state = self.shared.state();
             state.protocol.set_shared_keys(keys.clone());
             let begun = state.table.values().filter(|it| it.initiator == Initiator::Peer);
-            begun.map(Arc::clone).collect()
+            (begun.map(Arc::clone).collect(), state.ports.keys().copied().collect())
         };
         let reason = reason.into();
         let is_revoked = |it: &Arc<AssociationShared>| {
             let inner = it.lock();
-            !inner.protocol.is_closed() && inner.protocol.has_key_beside(keys)
+            let protocol = &inner.protocol;
+            let is_of_port = ports.contains(&protocol.identity().local_port);
+            !protocol.is_closed() && !is_of_port && protocol.has_key_beside(keys)
         };
         let revoked: Vec<_> = table.into_iter().filter(is_revoked).collect();
         revoked.iter().for_each(|association| association.abort(&reason));

@@ -9,8 +9,10 @@ use std::time::Duration;
 use polypath_proto::config::NetworkLimit;
 use polypath_proto::{AssociationId, Instant};
 
-/// Associations that are looked at in one look, which takes the locks of all of them.
+/// Associations checked at a time, each under its lock; more only if all of them would not be checked within the time of the rule.
 const AT_A_TIME: usize = 2000;
+/// Time between two checks, in seconds.
+const PAUSE_S: u64 = 1;
 /// Associations that may be replaced until the next look.
 const MOST_REPLACEABLE: usize = 64;
 
@@ -132,22 +134,31 @@ impl Places {
             u64::try_from(rule.after.as_nanos()).unwrap_or(u64::MAX).max(1),
         );
         let from = self.looked_at.map_or(Unbounded, Excluded);
+        let checks = usize::try_from(rule.after.as_secs() / PAUSE_S).unwrap_or(usize::MAX).max(1);
+        let count = AT_A_TIME.max(self.of.len().div_ceil(checks));
+        // As long as a place may go without a check.
+        let pause = span.max(polypath_proto::Duration::from_secs(2 * PAUSE_S));
         let mut last = None;
-        for (id, place) in self.of.range_mut((from, Unbounded)).take(AT_A_TIME) {
+        for (id, place) in self.of.range_mut((from, Unbounded)).take(count) {
             last = Some(*id);
             let Some(seen) = see(*id) else { continue };
             if seen.stays {
                 place.slow = None;
             }
             let elapsed = now.since(place.since);
+            let moved = seen.bytes.saturating_sub(place.bytes);
             if elapsed < span {
+                // It has carried enough for the whole span already.
+                let enough = u128::from(rule.below_bytes_per_second) * rule.after.as_nanos();
+                if u128::from(moved) * 1_000_000_000 >= enough {
+                    place.slow = None;
+                }
                 continue;
             }
-            let moved = seen.bytes.saturating_sub(place.bytes);
             let rate = u128::from(moved) * 1_000_000_000 / u128::from(elapsed.as_nanos());
             let rate = u64::try_from(rate).unwrap_or(u64::MAX);
             // After a long time without a look, it may have become slow or fast only just now.
-            let is_recent = elapsed < span + span;
+            let is_recent = elapsed < span + pause;
             let is_slow = rate < rule.below_bytes_per_second && !seen.stays;
             place.slow = (is_slow && is_recent).then_some(rate);
             (place.since, place.bytes) = (now, seen.bytes);
@@ -269,6 +280,32 @@ mod tests {
         assert!(
             Places::new(Some(RULE), 1).are_scarce(1) && !Places::new(Some(RULE), 1).are_scarce(0)
         );
+    }
+
+    #[test]
+    fn of_the_most_that_an_endpoint_has_all_are_checked_in_time() {
+        for (after, rounds) in [(10, 25), (0, 4)] {
+            let rule = MakeWay { after: Duration::from_millis(after * 1000 + 300), ..RULE };
+            let mut places = Places::new(Some(rule), 65_536);
+            for id in 0..65_536 {
+                places.add(AssociationId(id), ip("2001:db8::1"), at(0));
+            }
+            for second in 1..=rounds {
+                places.look(at(second), |_| moved(0));
+            }
+            assert!(places.of.values().all(|place| place.slow == Some(0)), "{after}");
+        }
+    }
+
+    #[test]
+    fn who_carries_enough_again_is_not_slow_until_the_span_is_over() {
+        let mut places = places(1, &["192.0.2.1"]);
+        places.look(at(11), |_| moved(0));
+        assert_eq!(ids(&places), [1]);
+        places.look(at(12), |_| moved(999));
+        assert_eq!(ids(&places), [1], "that is not enough for ten seconds");
+        places.look(at(13), |_| moved(1000));
+        assert!(ids(&places).is_empty());
     }
 
     #[test]

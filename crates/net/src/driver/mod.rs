@@ -43,14 +43,14 @@ use crate::wildcard::Wildcard;
 /// Maximum number of receive calls on one socket before the others and the associations run.
 const RECEIVE_ROUNDS: usize = 4;
 
-/// Interval at which endpoints check what nothing tells them: whether interfaces with addresses are still the same, which
+/// Interval at which endpoints poll for changes that no event reports: whether interfaces with addresses are still the same, which
 /// buffers are unused, and which associations make way while few places are left.
 const DEVICE_WATCH: Duration = Duration::from_secs(1);
 
 /// Why the driver was woken.
 enum Wake {
     Work,
-    /// It is time to check what nothing tells.
+    /// It is time to poll for changes that no event reports.
     Watch,
     /// Links, addresses or routes of this host have changed.
     Network,
@@ -147,7 +147,7 @@ impl Driver {
         let are_scarce = state.places.are_scarce(state.table.len());
         shared.places_are_scarce.store(are_scarce, Ordering::Relaxed);
         let EndpointState { protocol, places, table, accept_queue, .. } = &mut *state;
-        // Nobody is ended for one that cannot be accepted.
+        // No association is replaced while the accept queue is full.
         if are_scarce && accept_queue.len() < shared.backlog {
             places.look(shared.clock.now(), |id| table.get(&id).map(|it| it.lock().seen()));
             protocol.set_replaceable(places.replaceable());

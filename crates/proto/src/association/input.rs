@@ -128,7 +128,7 @@ impl Association {
         }
     }
 
-    /// Handles the chunks of a packet up to one that is not believed, or is `guarded`: it, and what follows, is handled as such.
+    /// Handles the chunks of a packet up to one that is rejected, or to one that is `guarded`, from which `handle_guarded_chunks` goes on.
     /// Returns whether the packet counts as received: not if that was the first.
     // Part of its caller: nearly every packet comes by here.
     #[inline(always)]

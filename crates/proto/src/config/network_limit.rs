@@ -26,7 +26,7 @@ pub struct NetworkLimit {
 }
 
 impl NetworkLimit {
-    /// Networks with 24 common bits in IPv4 and 48 in IPv6, the least of what is usually assigned to a site.
+    /// Networks with 24 common bits in IPv4 and 48 in IPv6, the longest prefixes that are usually assigned to a site.
     pub const fn new(associations: u32) -> Self {
         Self { associations, ipv4_prefix: 24, ipv6_prefix: 48 }
     }

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeSet, VecDeque};
 
 use crate::AssociationId;
 
-/// Who leaves if somebody comes, and who is leaving.
+/// Associations that may be replaced, and those that are being replaced.
 #[derive(Debug, Default)]
 pub(super) struct Departures {
     /// May be ended, the first one first. Some may have ended by themselves.

@@ -12,7 +12,7 @@ use polypath_proto::{AssociationId, Instant};
 /// Associations checked at a time, each under its lock; more only if all of them would not be checked within the time of the rule.
 const AT_A_TIME: usize = 2000;
 /// Time between two checks, in seconds.
-const PAUSE_S: u64 = 1;
+pub(crate) const PAUSE_S: u64 = 1;
 /// Associations that may be replaced until the next look.
 const MOST_REPLACEABLE: usize = 64;
 
@@ -149,7 +149,7 @@ impl Places {
             let moved = seen.bytes.saturating_sub(place.bytes);
             if elapsed < span {
                 // It has carried enough for the whole span already.
-                let enough = u128::from(rule.below_bytes_per_second) * rule.after.as_nanos();
+                let enough = u128::from(rule.below_bytes_per_second) * u128::from(span.as_nanos());
                 if u128::from(moved) * 1_000_000_000 >= enough {
                     place.slow = None;
                 }

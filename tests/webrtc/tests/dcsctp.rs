@@ -36,7 +36,7 @@ struct Echo {
     seen: Seen,
     /// Label of the channel that the program opens itself, on this stream.
     opens: Option<(u16, &'static str)>,
-    /// The end of the association, as the program is told by its peer.
+    /// How the peer has asked this program to end the association.
     end: Option<&'static str>,
 }
 

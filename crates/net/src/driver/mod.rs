@@ -36,6 +36,7 @@ use self::router::Router;
 use self::shard::Shard;
 use self::worker::Worker;
 use crate::error::AssociationError;
+use crate::places::PAUSE_S;
 use crate::socket::{Binding, Sockets};
 use crate::state::{EndpointShared, EndpointState, Inbox, Rebind};
 use crate::wildcard::Wildcard;
@@ -45,7 +46,7 @@ const RECEIVE_ROUNDS: usize = 4;
 
 /// Interval at which endpoints poll for changes that no event reports: whether interfaces with addresses are still the same, which
 /// buffers are unused, and which associations make way while few places are left.
-const DEVICE_WATCH: Duration = Duration::from_secs(1);
+const DEVICE_WATCH: Duration = Duration::from_secs(PAUSE_S);
 
 /// Why the driver was woken.
 enum Wake {

@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(origins.exhausted(ip(address)), None);
             origins.add(AssociationId(id), ip(address));
         }
-        // Of both limits the one of the address is told.
+        // If both limits are reached, the reason names that of the address.
         assert!(
             origins
                 .exhausted(ip("192.0.2.1"))

@@ -52,7 +52,7 @@ impl Transmitter {
     /// Whether a path gets no ECN-capable packets, since they vanish there.
     pub(crate) fn drops_capable(&self, path: PathId) -> bool {
         let marks = self.reactions.as_ref().and_then(|reactions| reactions.known(path));
-        marks.is_some_and(PathMarks::is_dropped)
+        marks.is_some_and(|marks| !marks.may_be_capable())
     }
 
     /// T3-rtx of a path expired: ECN-capable packets may be what the path drops.

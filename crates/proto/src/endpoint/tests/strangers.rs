@@ -190,7 +190,7 @@ fn while_all_places_are_taken_those_that_may_be_replaced_make_way() {
     assert_eq!(world.answer_chunk(&echoes[2]), out_of_resource());
     world.endpoint.set_replaceable([first, second]);
     assert_eq!(world.answer_chunk(&echoes[2]), out_of_resource());
-    // Who leaves gives no place twice.
+    // An association that was replaced frees no second place when it ends.
     for gone in [first, second] {
         world.endpoint.on_notice(gone, Notice::Closed);
         assert_eq!(world.answer_chunk(&echoes[2]), out_of_resource());

@@ -136,12 +136,7 @@ impl Reactions {
 impl PathMarks {
     /// Whether new data may be sent as ECN-capable.
     pub(crate) fn may_be_capable(&self) -> bool {
-        !self.is_dropped()
-    }
-
-    /// Whether ECN-capable packets vanish on the path.
-    pub(crate) fn is_dropped(&self) -> bool {
-        self.passage.failures >= MOST_FAILURES
+        self.passage.failures < MOST_FAILURES
     }
 
     /// An ECN-capable packet goes out whose first chunk has this TSN; `is_acked` says whether a chunk that was sent before was
@@ -163,7 +158,7 @@ impl PathMarks {
     pub(crate) fn on_timeout(&mut self, is_acked: impl Fn(Tsn) -> bool) -> bool {
         let Some(awaited) = self.passage.awaited.take() else { return false };
         self.passage.failures = if is_acked(awaited) { 0 } else { self.passage.failures + 1 };
-        self.is_dropped()
+        !self.may_be_capable()
     }
 
     /// Processes an echo for a chunk that was sent on this path.
